@@ -1,0 +1,17 @@
+// UTF-8, as far as text files need it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace attnlab {
+
+/// The number of bytes of the character that `text` begins with; 0 when it begins with no valid UTF-8
+/// (overlong forms, surrogates and codes beyond U+10FFFF are not valid) or is empty.
+std::size_t utf8_length(std::string_view text);
+
+/// Appends the character of a code, which must be at most 0x10FFFF and no surrogate.
+void append_utf8(std::string& text, unsigned code);
+
+}  // namespace attnlab

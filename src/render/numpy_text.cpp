@@ -336,9 +336,10 @@ template <class Real>
 std::string scalar_text(Real value) {
   if (!std::isfinite(value)) return non_finite_text(value);
   const std::string text = number_text(value, std::chars_format::scientific);
+  const double magnitude = std::abs(value);
+  if (magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e16)) return text;
   const Scientific number = split_at_exponent(text);
   const int exponent = std::stoi(number.exponent);
-  if (exponent < -4 || exponent >= 16) return text;
   const std::string sign = std::signbit(value) ? "-" : "";
   std::string digits = number.mantissa.integer.substr(sign.size()) + number.mantissa.fraction;
   if (exponent < 0) return sign + "0." + std::string(-exponent - 1, '0') + digits;

@@ -177,6 +177,8 @@ TEST_CASE("numpy_text: a scalar prints as its repr whatever the options") {
   CHECK(numpy_text(Array{{}, {1.0 / 3.0}}, lesson) == "0.3333333333333333");
   const float large = 123456789.0F;
   CHECK(numpy_text(std::span<const float>(&large, 1), {}) == "123456790.0");
+  const float below = 0.0001F;  // 9.99999974...e-05
+  CHECK(numpy_text(std::span<const float>(&below, 1), {}) == "1e-04");
   const std::int64_t integer = -7;
   CHECK(numpy_text(std::span<const std::int64_t>(&integer, 1), {}) == "-7");
   const bool flag = true;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/random/normal_engine.hpp"
 #include "core/random/ziggurat.hpp"
 
 namespace attnlab {
@@ -123,9 +124,7 @@ void Generator::fill_uniform(std::span<double> out, double low, double high) {
 
 double Generator::standard_normal() { return draw_normal(bits_); }
 
-void Generator::fill_standard_normal(std::span<double> out) {
-  for (double& value : out) value = draw_normal(bits_);
-}
+void Generator::fill_standard_normal(std::span<double> out) { fill_normals(bits_, out); }
 
 void Generator::fill_standard_normal(std::span<float> out) {
   for (float& value : out) value = draw_normal_f32(bits_);
@@ -138,12 +137,10 @@ double Generator::normal(double loc, double scale) {
 
 void Generator::fill_normal(std::span<double> out, double loc, double scale) {
   check_scale(scale);
-  for (double& value : out) value = loc + scale * draw_normal(bits_);
+  fill_normals(bits_, out, LocScale{loc, scale});
 }
 
-void Generator::skip_normals(std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) draw_normal(bits_);
-}
+void Generator::skip_normals(std::size_t count) { attnlab::skip_normals(bits_, count); }
 
 std::int64_t Generator::integers(std::int64_t low, std::int64_t high, Endpoint endpoint) {
   std::int64_t value = 0;

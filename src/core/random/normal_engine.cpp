@@ -1,0 +1,240 @@
+#include "core/random/normal_engine.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/random/normal_block.hpp"
+#include "core/random/ziggurat.hpp"
+
+namespace attnlab {
+namespace {
+
+const NormalKernels& kernels_of(NormalEngine engine) {
+  switch (engine) {
+    case NormalEngine::avx2:
+      return avx2_normal_kernels;
+    case NormalEngine::avx512:
+      return avx512_normal_kernels;
+    case NormalEngine::portable:
+      break;
+  }
+  return portable_normal_kernels;
+}
+
+Lanes lanes_after(Pcg64 bits, std::size_t count) {
+  Lanes lanes{};
+  for (std::size_t i = 0; i < count; ++i) {
+    bits.next64();
+    lanes.low[i] = static_cast<std::uint64_t>(bits.state);
+    lanes.high[i] = static_cast<std::uint64_t>(bits.state >> 64);
+  }
+  return lanes;
+}
+
+/// A block's place in the stream: the generator before its first word.
+struct Place {
+  const Pcg64& start;
+  std::size_t words_before;
+
+  Pcg64 at_word(std::size_t index) const {
+    Pcg64 bits = start;
+    bits.advance(words_before + index);
+    return bits;
+  }
+};
+
+void clear_bit(NormalBlock& block, std::size_t index, bool cleared = true) {
+  block.emits[index / 64] &= ~(std::uint64_t{cleared} << index % 64);
+}
+
+/// The indices of the suspects in order; room for one more than there are words.
+struct SuspectList {
+  std::array<std::uint32_t, NormalBlock::capacity + 1> indices;
+  std::size_t count = 0;
+};
+
+void list_suspects(const NormalBlock& block, std::size_t word_count, SuspectList& list) {
+  list.count = 0;
+  for (std::size_t group = 0; group < word_count / NormalBlock::group; ++group) {
+    std::uint64_t mask = block.suspects[group];
+    const auto list_lowest = [&] {
+      const auto lowest = static_cast<std::size_t>(std::countr_zero(mask));
+      list.indices[list.count] = static_cast<std::uint32_t>(group * NormalBlock::group + lowest);
+      list.count += mask != 0;
+      mask &= mask - 1;
+    };
+    // Seldom are there more than three, and looking for three whatever the number leaves no branch to
+    // mispredict.
+    for (int i = 0; i < 3; ++i) list_lowest();
+    while (mask != 0) [[unlikely]] list_lowest();
+  }
+}
+
+/// Decides which words give out a number when the first draw starts at `first_start`, and replaces candidates
+/// from the tail. Returns where the first draw after this block starts, counted from the next block's first
+/// word.
+std::size_t settle(NormalBlock& block, std::size_t word_count, std::size_t first_start, const Place& place) {
+  const ZigguratTables& tables = ziggurat_tables();
+  SuspectList suspects;
+  list_suspects(block, word_count, suspects);
+  block.emits.fill(~std::uint64_t{0});
+  for (std::size_t i = 0; i < std::min(first_start, word_count); ++i) clear_bit(block, i);
+
+  std::size_t next_start = first_start;
+  for (std::size_t i = 0; i < suspects.count; ++i) {
+    const std::size_t index = suspects.indices[i];
+    const ZigguratWord start{block.words[index]};
+    const std::size_t piece = start.piece();
+    const bool is_start = index >= next_start;
+    if (start.magnitude() < tables.accept[piece]) [[unlikely]]
+      continue;  // a false alarm
+    if (piece == 0) [[unlikely]] {
+      if (!is_start) continue;
+      Pcg64 bits = place.at_word(index + 1);
+      std::size_t end = index + 1;
+      block.candidates[index] = draw_tail(start.is_negative_in_tail(), [&bits, &end] {
+        ++end;
+        return bits.next64();
+      });
+      for (std::size_t used = index + 1; used < std::min(end, word_count); ++used) clear_bit(block, used);
+      next_start = end;
+      continue;
+    }
+    const std::uint64_t height =
+        index + 1 < word_count ? block.words[index + 1] : place.at_word(index + 1).next64();
+    const bool is_accepted = accept_in_wedge_quickly(tables, piece, block.candidates[index], height);
+    clear_bit(block, index, is_start && !is_accepted);
+    clear_bit(block, index + 1, is_start);
+    next_start = is_start ? index + 2 : next_start;
+  }
+  return std::max(next_start, word_count) - word_count;
+}
+
+std::size_t count_emits(const NormalBlock& block, std::size_t word_count) {
+  std::size_t count = 0;
+  for (std::size_t group = 0; group < word_count / NormalBlock::group; ++group) {
+    count += static_cast<std::size_t>(std::popcount(block.emits[group]));
+  }
+  return count;
+}
+
+/// The index of the word that gives out number `rank`, counted from 0.
+std::size_t word_of_emit(const NormalBlock& block, std::size_t rank) {
+  std::size_t group = 0;
+  for (;; ++group) {
+    const auto count = static_cast<std::size_t>(std::popcount(block.emits[group]));
+    if (rank < count) break;
+    rank -= count;
+  }
+  std::uint64_t mask = block.emits[group];
+  for (; rank > 0; --rank) mask &= mask - 1;
+  return group * NormalBlock::group + static_cast<std::size_t>(std::countr_zero(mask));
+}
+
+/// As many words as `count` numbers will most probably take.
+std::size_t words_for(std::size_t count) {
+  const std::size_t words = count + count / 32 + 16;
+  return std::min((words + NormalBlock::group - 1) / NormalBlock::group * NormalBlock::group,
+                  NormalBlock::capacity);
+}
+
+/// Draws `count` normals into `out`, or nowhere when it is null.
+void draw_in_blocks(Pcg64& bits, std::size_t count, const std::optional<LocScale>& loc_scale, double* out,
+                    const NormalKernels& kernels) {
+  const Pcg64 start = bits;
+  const Pcg64Step step = bits.steps(kernels.lanes);
+  Lanes lanes = lanes_after(start, kernels.lanes);
+  NormalBlock block;
+  std::size_t first_start = 0;
+  for (Place place{start, 0};;) {
+    const std::size_t word_count = words_for(count);
+    // Pulling far lines in early pays only where many blocks follow.
+    double* destination = out != nullptr && count > 2 * NormalBlock::capacity ? out : nullptr;
+    kernels.make_candidates(lanes, step, block, word_count, destination);
+    first_start = settle(block, word_count, first_start, place);
+    std::size_t emitted = 0;
+    if (out != nullptr && count >= word_count + 8) {
+      double* const end = kernels.emit(block, word_count, loc_scale, out);
+      emitted = static_cast<std::size_t>(end - out);
+      out = end;
+    } else {
+      emitted = std::min(count_emits(block, word_count), count);
+      if (emitted == count) {
+        // Drawing the last number once more finds the state behind it.
+        bits.advance(place.words_before + word_of_emit(block, count - 1));
+        draw_normal(bits);
+      }
+      if (out != nullptr) {
+        double* const packed = block.candidates.data();
+        kernels.emit(block, word_count, loc_scale, packed);
+        out = std::copy_n(packed, emitted, out);
+      }
+    }
+    count -= emitted;
+    if (count == 0) return;
+    place.words_before += word_count;
+  }
+}
+
+void draw_normals(Pcg64& bits, std::size_t count, const std::optional<LocScale>& loc_scale, double* out,
+                  NormalEngine engine) {
+  // Below this, setting up the lanes costs more than they save.
+  constexpr std::size_t fewest_for_blocks = 48;
+  if (count >= fewest_for_blocks) return draw_in_blocks(bits, count, loc_scale, out, kernels_of(engine));
+  for (std::size_t i = 0; i < count; ++i) {
+    const double z = draw_normal(bits);
+    if (out != nullptr) out[i] = loc_scale ? loc_scale->loc + loc_scale->scale * z : z;
+  }
+}
+
+SignedZigguratTables make_signed_tables() {
+  const ZigguratTables& tables = ziggurat_tables();
+  SignedZigguratTables signed_tables{};
+  for (std::size_t i = 0; i < 512; ++i) {
+    const std::size_t piece = i % 256;
+    signed_tables.scale[i] = i < 256 ? tables.scale[piece] : -tables.scale[piece];
+    signed_tables.accept[i] = tables.accept[piece];
+    signed_tables.accept_high[i] = static_cast<std::uint32_t>(tables.accept[piece] >> 20);
+  }
+  return signed_tables;
+}
+
+}  // namespace
+
+const SignedZigguratTables& signed_ziggurat_tables() {
+  static const SignedZigguratTables tables = make_signed_tables();
+  return tables;
+}
+
+bool is_supported(NormalEngine engine) {
+  switch (engine) {
+    case NormalEngine::avx2:
+      return __builtin_cpu_supports("avx2") != 0;
+    case NormalEngine::avx512:
+      return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+             __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512ifma") != 0 &&
+             __builtin_cpu_supports("avx512vbmi2") != 0;
+    case NormalEngine::portable:
+      break;
+  }
+  return true;
+}
+
+NormalEngine fastest_normal_engine() {
+  static const NormalEngine fastest = is_supported(NormalEngine::avx512) ? NormalEngine::avx512
+                                      : is_supported(NormalEngine::avx2) ? NormalEngine::avx2
+                                                                         : NormalEngine::portable;
+  return fastest;
+}
+
+void fill_normals(Pcg64& bits, std::span<double> out, std::optional<LocScale> loc_scale,
+                  NormalEngine engine) {
+  draw_normals(bits, out.size(), loc_scale, out.data(), engine);
+}
+
+void skip_normals(Pcg64& bits, std::size_t count, NormalEngine engine) {
+  draw_normals(bits, count, std::nullopt, nullptr, engine);
+}
+
+}  // namespace attnlab

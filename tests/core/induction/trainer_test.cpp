@@ -1,0 +1,104 @@
+#include <cmath>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "core/error.hpp"
+#include "core/induction/measure.hpp"
+#include "core/induction/shards.hpp"
+#include "core/induction/trainer.hpp"
+
+using namespace attnlab;
+
+namespace {
+
+ModelShape tiny_shape() {
+  ModelShape shape;
+  shape.vocabulary = 8;
+  shape.seq_len = 16;
+  shape.d_model = 16;
+  shape.num_heads = 2;
+  return shape;
+}
+
+SequenceRule tiny_rule() { return {.vocabulary = 8, .seq_len = 16, .min_period = 3, .max_period = 6}; }
+
+std::vector<double> curve(std::size_t threads, std::size_t steps) {
+  Generator rng(466);
+  ModelWeights<float> weights = random_weights(tiny_shape(), rng);
+  Trainer trainer(tiny_shape(), tiny_rule(), {.batch = 10, .threads = threads}, std::move(weights), rng);
+  std::vector<double> losses;
+  for (std::size_t i = 0; i < steps; ++i) losses.push_back(trainer.step());
+  return losses;
+}
+
+}  // namespace
+
+TEST_CASE("trainer: the curve has the same bits for any number of threads") {
+  const std::vector<double> one = curve(1, 30);
+  CHECK(one == curve(2, 30));
+  CHECK(one == curve(3, 30));
+}
+
+TEST_CASE("trainer: the loss starts above a guess and falls below it") {
+  const std::vector<double> losses = curve(1, 200);
+  CHECK(losses.front() > std::log(8.0));
+  double late = 0.0;
+  for (std::size_t i = 190; i < 200; ++i) late += losses[i] / 10;
+  CHECK(late < 0.95 * std::log(8.0));
+}
+
+TEST_CASE("trainer: sequences of another length than the model's are refused") {
+  Generator rng(1);
+  SequenceRule rule = tiny_rule();
+  rule.seq_len = 20;
+  CHECK_THROWS_AS(Trainer(tiny_shape(), rule, {}, random_weights(tiny_shape(), rng), rng), Error);
+}
+
+TEST_CASE(
+    "measure: an untrained model scores like uniform attention and the same for any number of threads") {
+  Generator rng(466);
+  const ModelWeights<float> weights{tiny_shape()};  // zero projections: attention is uniform over the visible
+  const std::vector<RepeatedSequence> sequences = draw_sequences(rng, tiny_rule(), 9);
+  const Evaluation one = evaluate(tiny_shape(), weights, sequences, 1);
+  const Evaluation three = evaluate(tiny_shape(), weights, sequences, 3);
+  double expected = 0.0;
+  for (int t = 1; t < 16; ++t) expected += 1.0 / (t + 1);
+  CHECK(std::abs(one.heads[1][1].previous_token - expected / 15) < 1e-6);
+  CHECK(std::abs(one.repeated_loss - std::log(8.0)) < 1e-6);
+  CHECK(one.repeated_loss == three.repeated_loss);
+  CHECK(one.best(&HeadScores::prefix_matching, 0) == three.best(&HeadScores::prefix_matching, 0));
+}
+
+TEST_CASE("measure: scores of a hand-made sequence follow their definitions") {
+  ModelShape shape = tiny_shape();
+  shape.seq_len = 5;
+  shape.num_layers = 1;
+  shape.num_heads = 1;
+  // Period 2: tokens 3 5 3 5 3; uniform attention gives each of t + 1 visible positions 1 / (t + 1).
+  const RepeatedSequence sequence{{3, 5, 3, 5, 3}, 2};
+  const Evaluation result = evaluate(shape, ModelWeights<float>{shape}, std::vector{sequence});
+  const HeadScores scores = result.heads[0][0];
+  CHECK(std::abs(scores.previous_token - (1.0 / 2 + 1.0 / 3 + 1.0 / 4 + 1.0 / 5) / 4) < 1e-6);
+  // t = 2 may look at 1; t = 3 at 2; t = 4 at 1 and 3.
+  CHECK(std::abs(scores.prefix_matching - (1.0 / 3 + 1.0 / 4 + 2.0 / 5) / 3) < 1e-6);
+  CHECK(std::abs(scores.strict_induction - (1.0 / 3 + 1.0 / 4 + 1.0 / 5) / 3) < 1e-6);
+}
+
+TEST_CASE("measure: silencing every head changes the predictions and no sequences are refused") {
+  Generator rng(466);
+  const ModelWeights<float> weights = random_weights(tiny_shape(), rng);
+  const std::vector<RepeatedSequence> sequences = draw_sequences(rng, tiny_rule(), 4);
+  const Evaluation all = evaluate(tiny_shape(), weights, sequences);
+  const Evaluation silenced = evaluate(tiny_shape(), weights, sequences, 1, {{true, true}, {true, true}});
+  CHECK(all.repeated_loss != silenced.repeated_loss);
+  CHECK_THROWS_AS(evaluate(tiny_shape(), weights, {}), Error);
+}
+
+TEST_CASE("shards: an exception of a worker arrives at the caller") {
+  CHECK_THROWS_AS(for_each_shard(4, 2,
+                                 [](std::size_t shard) {
+                                   if (shard == 3) throw Error(ErrorKind::fault, "shard 3");
+                                 }),
+                  Error);
+}

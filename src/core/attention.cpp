@@ -9,7 +9,9 @@
 
 #include "core/error.hpp"
 #include "core/matmul.hpp"
+#include "core/memory.hpp"
 #include "core/softmax.hpp"
+#include "core/statistics.hpp"
 
 namespace attnlab {
 namespace {
@@ -25,11 +27,12 @@ void require_grid(const char* name, const Grid& grid, std::size_t num_queries, s
   }
 }
 
-// Who may be seen by one query: the mask's row where there is one, and no bias of -inf.
-std::vector<std::size_t> visible_keys(const AttentionOptions& options, std::size_t query,
-                                      std::size_t num_keys) {
+// The keys from first to end - 1 that one query may see: by the mask where there is one, and by no bias of
+// -inf.
+std::vector<std::size_t> visible_keys(const AttentionOptions& options, std::size_t query, std::size_t first,
+                                      std::size_t end) {
   std::vector<std::size_t> visible;
-  for (std::size_t j = 0; j < num_keys; ++j) {
+  for (std::size_t j = first; j < end; ++j) {
     if (options.mask && !(*options.mask)(query, j)) continue;
     if (options.bias && (*options.bias)(query, j) == hidden) continue;
     visible.push_back(j);
@@ -37,18 +40,30 @@ std::vector<std::size_t> visible_keys(const AttentionOptions& options, std::size
   return visible;
 }
 
-// The same row in extended range, for dot products that double cannot hold: fills weights, returns the lse.
-double extended_row(std::span<const double> query, const Matrix& key, const std::vector<std::size_t>& visible,
-                    double scale, const double* bias, std::span<double> weights) {
-  std::vector<long double> scores(visible.size());
+double bias_at(const AttentionOptions& options, std::size_t i, std::size_t j) {
+  return options.bias ? (*options.bias)(i, j) : 0.0;
+}
+
+double kept_gain(const AttentionOptions& options, std::size_t i, std::size_t j) {
+  return options.keep_gain ? (*options.keep_gain)(i, j) : 1.0;
+}
+
+void add_scaled(std::span<double> sum, double weight, std::span<const double> row) {
+  for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += weight * row[c];
+}
+
+// One query in extended range, for dot products that double cannot hold: fills weights, returns the lse.
+double extended_row(const Matrix& query, const Matrix& key, const AttentionOptions& options, double scale,
+                    std::size_t i, const std::vector<std::size_t>& visible, std::span<double> weights) {
+  std::fill(weights.begin(), weights.end(), 0.0);
+  std::vector<long double> scores;
   long double largest = -std::numeric_limits<long double>::infinity();
-  for (std::size_t n = 0; n < visible.size(); ++n) {
-    const std::span<const double> key_row = row_of(key, visible[n]);
+  for (const std::size_t j : visible) {
     long double product = 0;
-    for (std::size_t c = 0; c < query.size(); ++c) product += static_cast<long double>(query[c]) * key_row[c];
-    scores[n] = product * scale + (bias ? bias[visible[n]] : 0.0);
-    if (std::isnan(scores[n]) || scores[n] > largest) largest = scores[n];
-    if (std::isnan(largest)) break;
+    for (std::size_t c = 0; c < key.shape(1); ++c)
+      product += static_cast<long double>(query(i, c)) * key(j, c);
+    scores.push_back(product * scale + bias_at(options, i, j));
+    largest = std::max(largest, scores.back());
   }
   long double sum = 0;
   for (const long double score : scores) sum += std::exp(score - largest);
@@ -60,6 +75,56 @@ double extended_row(std::span<const double> query, const Matrix& key, const std:
 
 bool all_finite(std::span<const double> row, const std::vector<std::size_t>& places) {
   return std::all_of(places.begin(), places.end(), [&](std::size_t j) { return std::isfinite(row[j]); });
+}
+
+// What one query has gathered from the blocks so far, relative to the largest score met.
+struct RunningRow {
+  double largest = hidden;
+  double sum = 0;
+  bool in_range = true;  // false once a visible score is not finite
+};
+
+// Adds a block's visible keys to a query's running sum and to `output`, which holds the weighted sum of
+// values.
+void add_block(RunningRow& row, const Matrix& query, const Matrix& key, const Matrix& value,
+               const AttentionOptions& options, double scale, std::size_t i,
+               const std::vector<std::size_t>& visible, std::span<double> output) {
+  // A block without a visible key must not touch the running maximum: -inf - -inf is NaN.
+  if (visible.empty()) return;
+  std::vector<double> scores;
+  for (const std::size_t j : visible) {
+    scores.push_back(dot(row_of(query, i), row_of(key, j)) * scale + bias_at(options, i, j));
+    row.in_range = row.in_range && std::isfinite(scores.back());
+  }
+  if (!row.in_range) return;
+  const double largest = std::max(row.largest, maximum(scores));
+  const double shrink = std::exp(row.largest - largest);
+  row.largest = largest;
+  row.sum *= shrink;
+  for (double& sum : output) sum *= shrink;
+  for (std::size_t n = 0; n < visible.size(); ++n) {
+    const double weight = std::exp(scores[n] - largest);
+    row.sum += weight;
+    add_scaled(output, weight * kept_gain(options, i, visible[n]), row_of(value, visible[n]));
+  }
+}
+
+// Divides the gathered values by the gathered weights and returns the lse.
+double finish(const RunningRow& row, const Matrix& query, const Matrix& key, const Matrix& value,
+              const AttentionOptions& options, double scale, std::size_t i, std::span<double> output) {
+  if (!row.in_range) {
+    const std::vector<std::size_t> visible = visible_keys(options, i, 0, key.shape(0));
+    std::vector<double> weights(key.shape(0));
+    const double lse = extended_row(query, key, options, scale, i, visible, weights);
+    std::fill(output.begin(), output.end(), 0.0);
+    for (const std::size_t j : visible) {
+      add_scaled(output, weights[j] * kept_gain(options, i, j), row_of(value, j));
+    }
+    return lse;
+  }
+  if (row.largest == hidden) return hidden;
+  for (double& sum : output) sum /= row.sum;
+  return row.largest + std::log(row.sum);
 }
 
 }  // namespace
@@ -88,6 +153,7 @@ Attention attention(const Matrix& query, const Matrix& key, const Matrix& value,
   check_attention_shapes(query, key, value, options);
   const std::size_t num_queries = query.shape(0);
   const std::size_t num_keys = key.shape(0);
+  require_memory({num_queries, num_keys}, "scores of every query with every key");
   const double scale = options.scale.value_or(default_scale(key.shape(1)));
 
   Attention result;
@@ -96,25 +162,49 @@ Attention attention(const Matrix& query, const Matrix& key, const Matrix& value,
   result.output = zeros(num_queries, value.shape(1));
   result.lse = zeros(num_queries);
   for (std::size_t i = 0; i < num_queries; ++i) {
-    const std::vector<std::size_t> visible = visible_keys(options, i, num_keys);
-    const double* bias = options.bias ? row_of(*options.bias, i).data() : nullptr;
+    const std::vector<std::size_t> visible = visible_keys(options, i, 0, num_keys);
     const std::span<double> weights = row_of(result.weights, i);
     std::fill(weights.begin(), weights.end(), hidden);
-    for (const std::size_t j : visible) weights[j] = result.scores(i, j) * scale + (bias ? bias[j] : 0.0);
+    for (const std::size_t j : visible) weights[j] = result.scores(i, j) * scale + bias_at(options, i, j);
     std::copy(weights.begin(), weights.end(), row_of(result.scores, i).begin());
-
-    if (all_finite(weights, visible)) {
-      result.lse(i) = softmax_in_place(weights);
-    } else {
-      std::fill(weights.begin(), weights.end(), 0.0);
-      result.lse(i) = extended_row(row_of(query, i), key, visible, scale, bias, weights);
-    }
-    const std::span<double> output = row_of(result.output, i);
+    result.lse(i) = all_finite(weights, visible)
+                        ? softmax_in_place(weights)
+                        : extended_row(query, key, options, scale, i, visible, weights);
     for (const std::size_t j : visible) {
-      if (options.keep_gain) weights[j] *= (*options.keep_gain)(i, j);
-      const std::span<const double> value_row = row_of(value, j);
-      for (std::size_t c = 0; c < output.size(); ++c) output[c] += weights[j] * value_row[c];
+      weights[j] *= kept_gain(options, i, j);
+      add_scaled(row_of(result.output, i), weights[j], row_of(value, j));
     }
+  }
+  return result;
+}
+
+Attention blocked_attention(const Matrix& query, const Matrix& key, const Matrix& value,
+                            const BlockSizes& blocks, const AttentionOptions& options) {
+  check_attention_shapes(query, key, value, options);
+  if (blocks.queries == 0 || blocks.keys == 0) {
+    throw Error(ErrorKind::data, "blocks of 0 queries or keys cover nothing: give at least 1");
+  }
+  const std::size_t num_queries = query.shape(0);
+  const std::size_t num_keys = key.shape(0);
+  const double scale = options.scale.value_or(default_scale(key.shape(1)));
+  Attention result{zeros(0, 0), zeros(0, 0), zeros(num_queries, value.shape(1)), zeros(num_queries)};
+  for (std::size_t first_query = 0; first_query < num_queries;) {
+    const std::size_t end_query = first_query + std::min(blocks.queries, num_queries - first_query);
+    std::vector<RunningRow> rows(end_query - first_query);
+    for (std::size_t first_key = 0; first_key < num_keys;) {
+      const std::size_t end_key = first_key + std::min(blocks.keys, num_keys - first_key);
+      for (std::size_t i = first_query; i < end_query; ++i) {
+        const std::vector<std::size_t> visible = visible_keys(options, i, first_key, end_key);
+        add_block(rows[i - first_query], query, key, value, options, scale, i, visible,
+                  row_of(result.output, i));
+      }
+      first_key = end_key;
+    }
+    for (std::size_t i = first_query; i < end_query; ++i) {
+      result.lse(i) =
+          finish(rows[i - first_query], query, key, value, options, scale, i, row_of(result.output, i));
+    }
+    first_query = end_query;
   }
   return result;
 }

@@ -30,7 +30,19 @@ struct Attention {
 Attention attention(const Matrix& query, const Matrix& key, const Matrix& value,
                     const AttentionOptions& options = {});
 
-/// 1 / sqrt(d), the usual scale.
+struct BlockSizes {
+  std::size_t queries = 64;
+  std::size_t keys = 64;
+};
+
+/// The same output and lse from blocks of keys visited one after the other, with a running maximum and a
+/// running sum, so no score matrix exists: scores and weights stay empty [0, 0]. The last block may be
+/// smaller. Throws as attention, and Error(data) for a block size of zero. Source: Dao et al. 2022
+/// (FlashAttention), algorithm 1; Milakov and Gimelshein 2018.
+Attention blocked_attention(const Matrix& query, const Matrix& key, const Matrix& value,
+                            const BlockSizes& blocks, const AttentionOptions& options = {});
+
+/// 1 / sqrt(d), the usual scale; 1 for a width of 0.
 double default_scale(std::size_t key_width);
 
 /// Throws Error(data) naming the two that differ unless query, key and value can attend, with mask and bias

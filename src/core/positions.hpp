@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/tensor.hpp"
@@ -30,8 +32,34 @@ struct Rope {
 /// for a base that is not a positive finite number.
 std::vector<long double> rope_frequencies(std::size_t rotary_dim, double base = 10000);
 
-/// A plain rotary embedding over the first rotary_dim columns. Throws as rope_frequencies.
-Rope make_rope(std::size_t rotary_dim, RopeStyle style = RopeStyle::interleaved, double base = 10000);
+/// How the frequencies of a model trained on short texts are stretched for long ones.
+enum class ScalingKind {
+  none,
+  linear,  ///< every frequency divided by the factor: Chen et al. 2023 (position interpolation)
+  ntk,     ///< base * factor^(d/(d-2)): the fastest stays, the slowest is divided by the factor (bloc97 2023)
+  dynamic,  ///< ntk by the current length, and only beyond the trained one (emozilla 2023; Qwen 1)
+  yarn,  ///< fast ones kept, slow ones divided, blended by rotations in the trained length: Peng et al. 2023
+  llama3,  ///< the same idea, blended by inverse wavelength: Llama 3.1's configuration
+};
+
+struct RopeScaling {
+  ScalingKind kind = ScalingKind::none;
+  double factor = 1;              ///< how many times longer; linear, ntk, dynamic, yarn, llama3
+  std::optional<double> length;   ///< current length in tokens; dynamic; the trained one unless given
+  double original_length = 2048;  ///< trained length in tokens; dynamic, yarn, llama3
+  double low_freq_factor = 1;     ///< llama3: below this many rotations fully divided
+  double high_freq_factor = 4;    ///< llama3: above this many rotations kept
+  double beta_fast = 32;          ///< yarn: from this many rotations on kept
+  double beta_slow = 1;           ///< yarn: up to this many rotations fully divided
+  bool whole_bounds = true;       ///< yarn: ramp between whole pair numbers, as Llama-style code has it
+  std::optional<double> attention_factor;  ///< yarn: 0.1 ln(factor) + 1 unless given, 1 for a factor up to 1
+};
+
+/// A rotary embedding over the first rotary_dim columns. Throws Error(data) as rope_frequencies, and where a
+/// scaling has no meaning: a factor or length that is not positive, ntk and dynamic with a width of 2, llama3
+/// without low < high, yarn without slow < fast or with a base up to 1.
+Rope make_rope(std::size_t rotary_dim, RopeStyle style = RopeStyle::interleaved, double base = 10000,
+               const RopeScaling& scaling = {});
 
 /// Rotates one vector in place as at `position`, which may be negative, fractional or large: angles are
 /// formed and reduced in extended precision, so below 2^31 they are right to 1e-9. Columns beyond the rotary
@@ -44,5 +72,21 @@ Matrix rotated(const Matrix& x, const std::vector<double>& positions, const Rope
 
 /// 0, 1, ... count - 1.
 std::vector<double> counted_positions(std::size_t count);
+
+/// The slopes of ALiBi, one a head: 2^(-8(h+1)/n) for a power of two; else those of the next lower power of
+/// two, then every other one of twice that power. Source: Press, Smith and Lewis 2022, section 3 and the
+/// authors' code.
+std::vector<double> alibi_slopes(std::size_t num_heads);
+
+/// -slope * |query position - key position|, [queries, keys]: what ALiBi adds to the scaled scores.
+Matrix alibi_bias(const std::vector<double>& query_positions, const std::vector<double>& key_positions,
+                  double slope);
+
+/// Row positions[i] of a learned table [maximum, width] for every i. Throws Error(data) for a position that
+/// is not a whole number in 0 .. maximum - 1: a learned table ends there.
+Matrix learned_positions(const Matrix& table, const std::vector<double>& positions);
+
+/// Positions of the real tokens of one row counted from 0, skipping padding on either side; 0 at padding.
+std::vector<std::size_t> positions_without_padding(const std::vector<bool>& is_real);
 
 }  // namespace attnlab

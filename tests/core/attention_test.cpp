@@ -131,3 +131,43 @@ TEST_CASE("attention: shapes that do not fit are refused by name") {
   CHECK_THROWS_WITH_AS(attention(zeros(2, 3), zeros(2, 3), zeros(2, 3), options),
                        "mask: shape [1, 2] where [queries, keys] = [2, 2] was expected", Error);
 }
+
+TEST_CASE("attention: blocks of any size give the output and lse of the full matrix") {
+  const Matrix query = scattered(7, 4, 1);
+  const Matrix key = scattered(9, 4, 2);
+  const Matrix value = scattered(9, 3, 3);
+  AttentionOptions options;
+  options.bias = scattered(7, 9, 4);
+  options.keep_gain = full_mask(7, 9);
+  (*options.keep_gain)(3, 2) = 0;
+  for (const bool masked : {false, true}) {
+    if (masked) options.mask = causal_mask(7, 9, CausalAlign::top_left);
+    const Attention whole = attention(query, key, value, options);
+    for (const std::size_t queries : {1U, 2U, 7U, 100U}) {
+      for (const std::size_t keys : {1U, 2U, 4U, 9U, 100U}) {
+        const Attention blocked = blocked_attention(query, key, value, {queries, keys}, options);
+        CHECK(difference(blocked.output, whole.output) == "");
+        CHECK(difference(blocked.lse, whole.lse) == "");
+      }
+    }
+  }
+  CHECK_THROWS_WITH_AS(blocked_attention(query, key, value, {0, 1}),
+                       "blocks of 0 queries or keys cover nothing: give at least 1", Error);
+}
+
+TEST_CASE("attention: blocks survive hidden blocks and very low or overflowing scores") {
+  AttentionOptions options;
+  options.scale = 1;
+  options.mask = Mask{{false, false, true, true}, {false, false, false, false}};
+  const Matrix key{{not_a_number}, {1}, {-1000}, {-1001}};
+  const Matrix value{{not_a_number}, {1}, {5}, {7}};
+  for (const std::size_t keys : {1U, 2U, 3U}) {
+    const Attention got = blocked_attention(Matrix{{1}, {1}}, key, value, {1, keys}, options);
+    CHECK(std::abs(got.output(0, 0) - (5 + 7 * std::exp(-1.0)) / (1 + std::exp(-1.0))) < 1e-12);
+    CHECK(got.output(1, 0) == 0);
+    CHECK(got.lse(1) == -infinity);
+    const Attention far =
+        blocked_attention(Matrix{{1e200}}, Matrix{{1}, {-1e200}, {1e200}}, Matrix{{1}, {2}, {3}}, {1, keys});
+    CHECK(far.output(0, 0) == 3);
+  }
+}

@@ -12,6 +12,15 @@ using namespace attnlab;
 using testing::difference;
 using testing::scattered;
 
+namespace {
+
+std::vector<double> frequencies(std::size_t rotary_dim, double base, const RopeScaling& scaling) {
+  const Rope rope = make_rope(rotary_dim, RopeStyle::half, base, scaling);
+  return {rope.inv_freq.begin(), rope.inv_freq.end()};
+}
+
+}  // namespace
+
 TEST_CASE("sinusoidal: sines and cosines alternate and an odd width ends with a sine") {
   const Matrix even = sinusoidal(2, 6);
   CHECK(difference(even, Matrix{{0, 1, 0, 1, 0, 1},
@@ -70,4 +79,109 @@ TEST_CASE("rope: widths and bases that do not rotate are refused") {
                        "rotary width 4 is wider than the vectors of width 2", Error);
   CHECK_THROWS_WITH_AS(rotated(zeros(2, 4), {0}, make_rope(4)),
                        "1 positions for 2 rows: give one position a row", Error);
+}
+
+TEST_CASE("rope scaling: linear and ntk") {
+  RopeScaling scaling;
+  scaling.factor = 4;
+  scaling.kind = ScalingKind::linear;
+  CHECK(difference(frequencies(4, 10000, scaling), std::vector<double>{0.25, 0.0025}) == "");
+  scaling.kind = ScalingKind::ntk;
+  CHECK(difference(frequencies(8, 10000, scaling),
+                   std::vector<double>{1, 0.06299605249474366, 0.003968502629920499, 0.00025}) == "");
+  CHECK_THROWS_AS(frequencies(2, 10000, scaling), Error);
+}
+
+TEST_CASE("rope scaling: dynamic grows only beyond the trained length") {
+  RopeScaling scaling;
+  scaling.kind = ScalingKind::dynamic;
+  scaling.factor = 2;
+  scaling.length = 3072;
+  CHECK(difference(frequencies(8, 10000, scaling),
+                   std::vector<double>{1, 0.07937005259840997, 0.006299605249474365, 0.0005}) == "");
+  for (const std::optional<double> length : {std::optional<double>{1024}, std::optional<double>{}}) {
+    scaling.length = length;
+    CHECK(difference(frequencies(8, 10000, scaling), std::vector<double>{1, 0.1, 0.01, 0.001}) == "");
+  }
+}
+
+TEST_CASE("rope scaling: yarn keeps fast pairs and divides slow ones") {
+  RopeScaling scaling;
+  scaling.kind = ScalingKind::yarn;
+  scaling.factor = 4;
+  CHECK(difference(frequencies(16, 10000, scaling),
+                   std::vector<double>{1, 0.31622776601683794, 0.1, 0.025693505988868083, 0.00625,
+                                       0.001383496476323666, 0.00025, 7.905694150420948e-05}) == "");
+  CHECK(std::abs(make_rope(16, RopeStyle::half, 10000, scaling).attention_factor - 1.138629436111989) <
+        1e-15);
+  scaling.attention_factor = 0.5;
+  CHECK(make_rope(16, RopeStyle::half, 10000, scaling).attention_factor == 0.5);
+  // With exact bounds 2.016 and 5.028 the pair 3 lies at (3 - 2.016) / (5.028 - 2.016) of the ramp.
+  scaling.whole_bounds = false;
+  const double first = 16 * std::log(2048 / (32 * 2 * std::acos(-1.0))) / (2 * std::log(10000.0));
+  const double last = 16 * std::log(2048 / (2 * std::acos(-1.0))) / (2 * std::log(10000.0));
+  const double ramp = (3 - first) / (last - first);
+  CHECK(std::abs(frequencies(16, 10000, scaling)[3] - std::pow(10, -1.5) * (1 - ramp + ramp / 4)) < 1e-15);
+  scaling.factor = 1;
+  scaling.attention_factor.reset();
+  CHECK(make_rope(16, RopeStyle::half, 10000, scaling).attention_factor == 1);
+  CHECK(difference(frequencies(16, 10000, scaling), frequencies(16, 10000, {})) == "");
+  CHECK_THROWS_AS(frequencies(16, 1, scaling), Error);
+}
+
+TEST_CASE("rope scaling: llama3 blends by inverse wavelength") {
+  RopeScaling scaling;
+  scaling.kind = ScalingKind::llama3;
+  scaling.factor = 8;
+  scaling.original_length = 8192;
+  CHECK(difference(frequencies(16, 500000, scaling),
+                   std::vector<double>{1, 0.19392274474868576, 0.03760603093086393, 0.007292664737217109,
+                                       0.0005248461609929547, 3.428102195952591e-05, 6.647869871181235e-06,
+                                       1.2891731721515574e-06},
+                   1e-15) == "");
+  scaling.low_freq_factor = 4;
+  CHECK_THROWS_WITH_AS(frequencies(16, 500000, scaling),
+                       "llama3 scaling needs low-freq-factor below high-freq-factor, not 4 and 4", Error);
+  scaling.factor = 0;
+  CHECK_THROWS_WITH_AS(frequencies(16, 500000, scaling), "rotary scaling: factor 0 is not a positive number",
+                       Error);
+}
+
+TEST_CASE("rope scaling: the attention factor multiplies both vectors") {
+  Rope rope = make_rope(4);
+  const Matrix query = scattered(1, 4, 1);
+  const double plain = dot(elements(rotated(query, {5}, rope)), elements(rotated(query, {2}, rope)));
+  rope.attention_factor = 3;
+  const double scaled = dot(elements(rotated(query, {5}, rope)), elements(rotated(query, {2}, rope)));
+  CHECK(std::abs(scaled - 9 * plain) < 1e-14);
+}
+
+TEST_CASE("alibi: slopes for powers of two and for other numbers of heads") {
+  CHECK(alibi_slopes(8) ==
+        std::vector<double>{0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625});
+  CHECK(alibi_slopes(6) == std::vector<double>{0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125});
+  CHECK(alibi_slopes(1) == std::vector<double>{0.00390625});
+  CHECK(alibi_slopes(3) == std::vector<double>{0.0625, 0.00390625, 0.25});
+  CHECK(alibi_slopes(0).empty());
+}
+
+TEST_CASE("alibi: the bias falls with distance on both sides") {
+  CHECK(difference(alibi_bias({1, 2}, {0, 1, 2}, 0.25), Matrix{{-0.25, 0, -0.25}, {-0.5, -0.25, 0}}) == "");
+}
+
+TEST_CASE("learned positions: rows are looked up from 0 and the table ends") {
+  const Matrix table{{1, 2}, {3, 4}, {5, 6}, {7, 8}};
+  CHECK(difference(learned_positions(table, {3, 0}), Matrix{{7, 8}, {1, 2}}, 0) == "");
+  CHECK_THROWS_WITH_AS(
+      learned_positions(table, {4}),
+      "position 4 is out of range: the table has 4 rows, so whole positions from 0 up to 3, none negative",
+      Error);
+  for (const double position : {-1.0, 0.5, 1e300, testing::not_a_number, testing::infinity}) {
+    CHECK_THROWS_AS(learned_positions(table, {position}), Error);
+  }
+}
+
+TEST_CASE("positions: padding on either side does not count") {
+  CHECK(positions_without_padding({false, false, true, true}) == std::vector<std::size_t>{0, 0, 0, 1});
+  CHECK(positions_without_padding({true, false, true}) == std::vector<std::size_t>{0, 0, 1});
 }

@@ -1,1 +1,94 @@
-int main() { return 0; }
+// Runs the command line, writes the bytes, returns the exit status.
+#include <clocale>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/cli.hpp"
+#include "core/error.hpp"
+#include "io/writer.hpp"
+
+namespace {
+
+using namespace attnlab;
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+bool locale_is_utf8() {
+  // The characters of the locale are asked for once; numbers stay in the C locale, whatever the user's is.
+  if (std::setlocale(LC_CTYPE, "") == nullptr) return false;
+  return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+int terminal_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+Environment environment_of_process() {
+  Environment environment;
+  environment.output_is_terminal = isatty(STDOUT_FILENO) != 0;
+  environment.error_is_terminal = isatty(STDERR_FILENO) != 0;
+  environment.utf8 = locale_is_utf8();
+  environment.no_color = is_set("NO_COLOR");
+  const char* color_term = std::getenv("COLORTERM");
+  environment.true_color = color_term != nullptr && (std::strcmp(color_term, "truecolor") == 0 ||
+                                                     std::strcmp(color_term, "24bit") == 0);
+  environment.columns = terminal_columns();
+  environment.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return environment;
+}
+
+// Nobody is left to hear of it when standard error is closed too; the exit status still says so.
+void write_notes(const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t written = write(STDERR_FILENO, text.data() + at, text.size() - at);
+    if (written <= 0) return;
+    at += static_cast<std::size_t>(written);
+  }
+}
+
+extern "C" void stop_at_once(int) {
+  discard_unfinished_output();
+  _exit(130);
+}
+
+int write_result(const Outcome& outcome) {
+  try {
+    if (outcome.produce) {
+      write_output(outcome.path, outcome.produce);
+    } else if (!outcome.output.empty() || outcome.path != "-") {
+      write_output(outcome.path, outcome.output);
+    }
+    return outcome.status;
+  } catch (const Error& error) {
+    write_notes(std::string("attnlab: ") + error.what() + "\n");
+    return error.kind() == ErrorKind::fault ? 4 : 3;
+  } catch (const std::exception& error) {
+    write_notes(std::string("attnlab: a fault of the program: ") + error.what() + "\n");
+    return 4;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has left is no fault; the writer is told by EPIPE
+  std::signal(SIGINT, stop_at_once);
+  const Outcome outcome = run_cli({argv + 1, argv + argc}, environment_of_process());
+  write_notes(outcome.notes);
+  // A command that failed has no result to write.
+  return outcome.status >= 2 ? outcome.status : write_result(outcome);
+}

@@ -1,0 +1,23 @@
+// The experiments, one exported function each, and the list of them in the lesson's order.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "lab/experiment.hpp"
+
+namespace attnlab::experiments {
+
+Experiment attention_experiment();
+Experiment scaling_experiment();
+Experiment equivariance_experiment();
+Experiment sinusoidal_experiment();
+Experiment rope_experiment();
+Experiment params_experiment();
+
+/// All experiments in the lesson's order.
+const std::vector<Experiment>& all();
+/// Null when there is none of that name.
+const Experiment* find(std::string_view name);
+
+}  // namespace attnlab::experiments

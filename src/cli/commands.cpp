@@ -1,0 +1,26 @@
+#include <string_view>
+
+#include "cli/command.hpp"
+#include "experiments/all.hpp"
+
+namespace attnlab {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all = [] {
+    std::vector<Command> list;
+    for (const Experiment& experiment : experiments::all())
+      list.push_back(experiment_command(experiment.name));
+    for (Command command : {replay_command(), list_command()}) list.push_back(std::move(command));
+    return list;
+  }();
+  return all;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+}  // namespace attnlab

@@ -1,0 +1,132 @@
+// An experiment as a command: its own options, those that every experiment has, and the run.
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "core/error.hpp"
+#include "experiments/all.hpp"
+#include "lab/difference.hpp"
+
+namespace attnlab {
+namespace {
+
+struct ExperimentCall {
+  std::unique_ptr<Session> session;
+  Presentation presentation;
+  std::string seed = "466";
+  std::string tokens;
+  bool against_default = false;
+  bool check = false;
+  int threads = 1;
+};
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+Context context_of(const ExperimentCall& call) {
+  Context context;
+  context.seed = parse_seed(call.seed);
+  context.precision = call.presentation.precision;
+  context.tokens = words_of(call.tokens);
+  context.threads = call.threads;
+  return context;
+}
+
+// All options that the result depends on, as JSON shows them.
+std::vector<std::pair<std::string, Value>> parameters_of(const OptionSet& options) {
+  std::vector<std::pair<std::string, Value>> parameters;
+  for (const Option& option : options.all()) {
+    if (option.in_parameters) parameters.emplace_back(option.name, option.get());
+  }
+  return parameters;
+}
+
+// Sizes of an experiment come from the command line, so what does not fit is wrong use, whichever layer
+// noticed.
+Report run_experiment(const Experiment& experiment, const Session& session, const Context& context) {
+  try {
+    return run_session(experiment, session, context);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::data) throw Error(ErrorKind::usage, error.what());
+    throw;
+  }
+}
+
+std::string claims_help(const Experiment& experiment) {
+  std::string out;
+  if (!experiment.claims.empty()) {
+    out += "claims\n";
+    for (const Claim& claim : experiment.claims)
+      out += wrapped(fmt::format("{}: {}", claim.id, claim.text), 2);
+    out += '\n';
+  }
+  return out + "source\n" + wrapped(experiment.source, 2);
+}
+
+Outcome run(const Experiment& experiment, ExperimentCall& call, const OptionSet& options,
+            const Environment& environment) {
+  const Context context = context_of(call);
+  Result result;
+  result.name = experiment.name;
+  result.lesson_listing = experiment.lesson_listing;
+  result.report = run_experiment(experiment, *call.session, context);
+  result.parameters = parameters_of(options);
+  if (call.against_default) {
+    const std::unique_ptr<Session> default_session = experiment.start();
+    Context default_context = context;
+    default_context.seed = Context().seed;
+    add_difference(result.report, run_experiment(experiment, *default_session, default_context));
+  }
+  Outcome outcome = present(result, call.presentation, environment);
+  if (call.check && !result.report.passed()) {
+    outcome.status = 1;
+    for (const Check& check : result.report.checks()) {
+      if (!check.passed()) outcome.notes += fmt::format("attnlab: claim {} fails\n", check.full_id());
+    }
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Command experiment_command(const std::string& name) {
+  const Experiment& experiment = *experiments::find(name);
+  Command command;
+  command.name = experiment.name;
+  command.section = experiment.section;
+  command.summary = experiment.summary;
+  command.purpose = experiment.purpose;
+  command.examples = experiment.examples;
+  command.epilogue = claims_help(experiment);
+  command.start = [&experiment] {
+    auto invocation = std::make_unique<Invocation>();
+    auto call = std::make_shared<ExperimentCall>();
+    call->session = experiment.start();
+    OptionSet& options = invocation->options;
+    options.adopt(call->session->options);
+    options.text("seed", call->seed, "N", "seed of the NumPy-compatible generator");
+    declare_presentation(options, call->presentation);
+    options.text("tokens", call->tokens, "TEXT", "labels of the positions, \"the cat sat\"").no_parameter();
+    options
+        .flag("against-default", call->against_default,
+              "beside it, the difference to the lesson's own setting")
+        .no_parameter();
+    options.flag("explain", call->presentation.explain, "after it, how it came about and each claim")
+        .no_parameter();
+    options.flag("check", call->check, "exit 1 when a claim fails").no_parameter();
+    options.integer("threads", call->threads, 1, 1024, "threads, where only speed depends on them")
+        .no_parameter();
+    invocation->run = [&experiment, call, &options](const Environment& environment) {
+      return run(experiment, *call, options, environment);
+    };
+    return invocation;
+  };
+  return command;
+}
+
+}  // namespace attnlab

@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "core/error.hpp"
+
+namespace attnlab {
+namespace {
+
+const Renderer& chosen_renderer(const Presentation& presentation) {
+  if (!presentation.format.empty()) return find_renderer(presentation.format);
+  if (const Renderer* renderer = renderer_of_path(presentation.output)) return *renderer;
+  return renderers().front();
+}
+
+}  // namespace
+
+void declare_presentation(OptionSet& options, Presentation& presentation) {
+  std::vector<std::string> formats;
+  for (const Renderer& renderer : renderers()) formats.push_back(renderer.name);
+  options
+      .choice("format", presentation.format, formats,
+              "what is written; told by the extension of --output, else text")
+      .no_parameter();
+  options.text("table", presentation.table, "NAME", "which table, array or figure; the first unless given")
+      .no_parameter();
+  options.flag("tables", presentation.list_tables, "list what --table takes").no_parameter();
+  options.flag("wide", presentation.wide, "csv and tsv of a matrix as a grid, not as row, column, value")
+      .no_parameter();
+  options.file("output", presentation.output, "write there, whole or not at all; - is standard output")
+      .short_form('o')
+      .no_parameter();
+  options.integer("precision", presentation.precision, 0, 17, "digits in text").no_parameter();
+  options.choice("color", presentation.color, {"auto", "always", "never"}, "colour in the terminal")
+      .no_parameter();
+  options.flag("quiet", presentation.quiet, "nothing on standard error but errors")
+      .short_form('q')
+      .no_parameter();
+}
+
+Outcome present(const Result& result, const Presentation& presentation, const Environment&) {
+  Outcome outcome;
+  outcome.path = presentation.output;
+  if (presentation.list_tables) {
+    for (const std::string& name : result.report.data_names()) outcome.output += name + '\n';
+    return outcome;
+  }
+  RenderOptions options;
+  options.table = presentation.table;
+  options.wide = presentation.wide;
+  options.plain_grid = presentation.plain_grid;
+  options.explain = presentation.explain;
+  options.precision = presentation.precision;
+  outcome.output = chosen_renderer(presentation).render(result, options);
+  return outcome;
+}
+
+}  // namespace attnlab

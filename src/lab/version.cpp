@@ -1,0 +1,7 @@
+#include "lab/version.hpp"
+
+namespace attnlab {
+
+std::string version() { return ATTNLAB_VERSION; }
+
+}  // namespace attnlab

@@ -101,6 +101,7 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
 // One file each.
 Command experiment_command(const std::string& name);  // experiment.cpp
 Command replay_command();
+Command verify_command();
 Command list_command();
 
 }  // namespace attnlab

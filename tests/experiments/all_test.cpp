@@ -7,6 +7,7 @@
 
 #include "experiments/all.hpp"
 #include "support/run.hpp"
+#include "support/paths.hpp"
 
 using namespace attnlab;
 
@@ -19,7 +20,7 @@ TEST_CASE("experiments: the list is the folder") {
   }
   std::set<std::string> found;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(ATTNLAB_SOURCE_DIR) + "/experiments")) {
+       std::filesystem::directory_iterator(std::string(source_folder) + "/experiments")) {
     if (entry.path().extension() == ".cpp" && entry.path().stem() != "all") found.insert(entry.path().stem());
   }
   CHECK(listed == found);

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/integer.hpp"
+#include "support/paths.hpp"
 
 using namespace attnlab;
 using Json = nlohmann::json;
@@ -20,7 +21,7 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Json oracle_cases(const std::string& name) {
-  std::ifstream file(ATTNLAB_TEST_DATA "/oracle/" + name);
+  std::ifstream file(test_data_folder "/oracle/" + name);
   REQUIRE(file);
   return Json::parse(file).at("cases");
 }

@@ -1,4 +1,5 @@
 #include "support/random_oracle.hpp"
+#include "support/paths.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -12,7 +13,7 @@ namespace attnlab::test {
 using nlohmann::json;
 
 json oracle_cases(const std::string& name) {
-  std::ifstream file(std::string(ATTNLAB_TEST_DATA) + "/oracle/" + name + ".json");
+  std::ifstream file(std::string(test_data_folder) + "/oracle/" + name + ".json");
   return json::parse(file).at("cases");
 }
 

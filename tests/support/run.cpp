@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "experiments/all.hpp"
+#include "support/paths.hpp"
 
 namespace attnlab {
 
@@ -28,7 +29,7 @@ Outcome run_command(const std::vector<std::string>& arguments) {
 }
 
 std::string test_data(const std::string& path) {
-  const std::string full = std::string(ATTNLAB_TEST_DATA) + "/" + path;
+  const std::string full = std::string(test_data_folder) + "/" + path;
   std::ifstream file(full, std::ios::binary);
   if (!file) throw std::runtime_error("cannot open " + full);
   std::ostringstream text;

@@ -21,7 +21,7 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Json oracle_cases(const std::string& name) {
-  std::ifstream file(test_data_folder "/oracle/" + name);
+  std::ifstream file(std::string(test_data_folder) + "/oracle/" + name);
   REQUIRE(file);
   return Json::parse(file).at("cases");
 }

@@ -1,0 +1,163 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "lab/embedded_files.hpp"
+#include "support/run.hpp"
+
+using namespace attnlab;
+
+namespace {
+
+void check_refused(const std::vector<std::string>& arguments, int status, const std::string& text) {
+  const Outcome outcome = run_command(arguments);
+  CAPTURE(outcome.notes);
+  CHECK(outcome.status == status);
+  CHECK(outcome.output.empty());
+  CHECK(std::count(outcome.notes.begin(), outcome.notes.end(), '\n') == 1);
+  CHECK(outcome.notes.find(text) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("cli: replay prints the lesson's listings byte for byte") {
+  std::string all;
+  for (const char* name : {"attention", "scaling", "positions", "accounting"}) {
+    CAPTURE(name);
+    const std::string lesson(embedded_file(std::string("lesson/") + name + ".txt"));
+    CHECK(run_command({"replay", name}).output == lesson);
+    all += lesson;
+  }
+  const Outcome outcome = run_command({"replay", "--check"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.output == all);
+  CHECK(outcome.notes.find("attention is the lesson's text") != std::string::npos);
+  CHECK(run_command({"replay", "--check", "--quiet"}).notes.empty());
+}
+
+TEST_CASE("cli: the parts of a listing stand alone") {
+  const std::string listing(embedded_file("lesson/attention.txt"));
+  CHECK(run_command({"attention"}).output + run_command({"equivariance"}).output == listing);
+  const std::string positions(embedded_file("lesson/positions.txt"));
+  CHECK(run_command({"sinusoidal"}).output + run_command({"rope"}).output == positions);
+  CHECK(run_command({"params"}).output == embedded_file("lesson/accounting.txt"));
+}
+
+TEST_CASE("cli: another seed is noticed by replay --check") {
+  const Outcome outcome = run_command({"replay", "attention", "--seed", "467", "--check"});
+  CHECK(outcome.status == 1);
+  CHECK(outcome.notes.find("attention differs from the lesson's text at byte 83, line 3") !=
+        std::string::npos);
+}
+
+TEST_CASE("cli: replay in JSON is one object keyed by listing") {
+  const auto json = nlohmann::json::parse(run_command({"replay", "--format", "json"}).output);
+  CHECK(json.size() == 4);
+  CHECK(json["attention"]["values"]["permutation"] == nlohmann::json::parse("[4, 1, 0, 2, 3]"));
+  CHECK(json["positions"]["values"]["encoding"].size() == 2);
+  CHECK(json["accounting"]["values"]["total"] == 124439808);
+}
+
+TEST_CASE("cli: wrong use is one line and exits 2") {
+  check_refused({"sinusoidal", "--seq-len", "3x"}, 2, "--seq-len: 3x is not a whole number");
+  check_refused({"sinusoidal", "--seq-len", "-2"}, 2, "--seq-len: -2 is outside");
+  check_refused({"sinusoidal", "--seq-len=-2"}, 2, "--seq-len: -2 is outside");
+  check_refused({"sinusoidal", "-T", "-2"}, 2, "--seq-len: -2 is outside");
+  check_refused({"sinusoidal", "--base", "nan"}, 2, "--base: nan is not a finite number");
+  check_refused({"sinusoidal", "--seq-len"}, 2, "--seq-len: a value is missing behind it");
+  check_refused({"sinusoidal", "--seq-len", ""}, 2, "--seq-len: its value is empty");
+  check_refused({"sinusoidal", "--seq-len="}, 2, "--seq-len: its value is empty");
+  check_refused({"sinusoidal", "--sqe-len", "3"}, 2,
+                "--sqe-len is an unknown option of attnlab sinusoidal: did you mean --seq-len?");
+  check_refused({"sinusoidal", "extra"}, 2, "extra: attnlab sinusoidal takes no argument");
+  check_refused({"atention"}, 2, "atention is an unknown command: did you mean attention?");
+  check_refused({"--frobnicate"}, 2, "--frobnicate is an unknown option");
+  check_refused({"replay", "attentoin"}, 2, "LISTING attentoin is unknown: did you mean attention?");
+  check_refused({"replay", "attention", "scaling"}, 2, "at most 1 LISTING");
+  check_refused({"attention", "--format", "yaml"}, 2, "--format: yaml is not one of text, csv");
+  check_refused({"attention", "--seed", "-1"}, 2, "--seed");
+  check_refused({"attention", "--cell", "9,9", "--explain"}, 2, "--cell: 9 is outside [0, 4]");
+  check_refused({"rope", "--d-k", "7"}, 2, "--d-k: 7 is odd");
+  check_refused({"rope", "--offset", "4"}, 2, "--offset: 4 puts the key of query position 3 before 0");
+}
+
+TEST_CASE("cli: help and version go to standard output") {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"-h"},
+                                                    {"--version"},
+                                                    {"attention", "--help"},
+                                                    {"replay", "-h"}}) {
+    const Outcome outcome = run_command(arguments);
+    CHECK(outcome.status == 0);
+    CHECK_FALSE(outcome.output.empty());
+    CHECK(outcome.notes.empty());
+  }
+  CHECK(run_command({}).status == 2);
+}
+
+TEST_CASE("cli: no line of help passes 80 columns") {
+  for (const Command& command : commands()) {
+    CAPTURE(command.name);
+    const std::string help = command_help(command, "attnlab " + command.name) + program_help();
+    std::size_t start = 0;
+    while (start < help.size()) {
+      const std::size_t end = help.find('\n', start);
+      const std::string line = help.substr(start, end - start);
+      CAPTURE(line);
+      CHECK((line.size() <= 80 || line.find("attnlab") != std::string::npos));
+      start = end + 1;
+    }
+  }
+}
+
+TEST_CASE("cli: every example of every help runs") {
+  for (const Command& command : commands()) {
+    for (const std::string& example : command.examples) {
+      CAPTURE(example);
+      CHECK(example.starts_with("attnlab " + command.name));
+    }
+  }
+}
+
+TEST_CASE("cli: the format follows the name of the output") {
+  const Outcome outcome = run_command({"attention", "-o", "weights.csv"});
+  CHECK(outcome.path == "weights.csv");
+  CHECK(outcome.output.starts_with("row,column,value\n0,0,1\n"));
+}
+
+TEST_CASE("cli: --tables lists what --table takes") {
+  CHECK(run_command({"attention", "--tables"}).output ==
+        "weights\noutput\nscores\nquery\nkey\nvalue\nx\nw_query\nw_key\nw_value\n");
+}
+
+TEST_CASE("cli: --check exits 1 when a claim fails and 0 without it") {
+  CHECK(run_command({"attention", "--mask", "none"}).status == 0);
+  const Outcome outcome = run_command({"attention", "--mask", "none", "--check"});
+  CHECK(outcome.status == 1);
+  CHECK(outcome.notes.find("claim future-weight-zero fails") != std::string::npos);
+  CHECK(run_command({"attention", "--check"}).status == 0);
+}
+
+TEST_CASE("cli: tokens label the positions") {
+  const std::string text = run_command({"attention", "--tokens", "the cat sat"}).output;
+  CHECK(text.find("the") != std::string::npos);
+  CHECK(text.find("output shape: (3, 4)") != std::string::npos);
+}
+
+TEST_CASE("cli: --against-default shows what the choice changed") {
+  const std::string text = run_command({"scaling", "--divide", "none", "--against-default"}).output;
+  CHECK(text.find("Against the lesson's own setting") != std::string::npos);
+  CHECK(text.find("scaling, d_k 64, peak_scaled") != std::string::npos);
+}
+
+TEST_CASE("cli: verify shows verdicts and counts them") {
+  const Outcome outcome = run_command({"verify", "attention", "--format", "json"});
+  CHECK(outcome.status == 0);
+  const auto json = nlohmann::json::parse(outcome.output);
+  CHECK(json["checks"].size() == 7);
+  CHECK(json["checks"][0]["id"] == "attention/listing");
+  CHECK(run_command({"verify", "attention"})
+            .output.ends_with("7 claims: 7 pass, 0 near, 0 fail, 0 cannot be checked\n"));
+  CHECK(run_command({"verify", "attention", "--perturb"}).status == 0);
+  CHECK(run_command({"verify", "--list"}).output.find("attention/no-leak") != std::string::npos);
+  check_refused({"verify", "nosuch"}, 2, "EXPERIMENT nosuch is unknown");
+}

@@ -45,7 +45,7 @@ TEST_CASE("cli: the parts of a listing stand alone") {
 TEST_CASE("cli: another seed is noticed by replay --check") {
   const Outcome outcome = run_command({"replay", "attention", "--seed", "467", "--check"});
   CHECK(outcome.status == 1);
-  CHECK(outcome.notes.find("attention differs from the lesson's text at byte 83, line 3") !=
+  CHECK(outcome.notes.find("attention differs from the lesson's text at byte 110, line 3") !=
         std::string::npos);
 }
 

@@ -1,0 +1,558 @@
+// Exact attention of one block of queries without its matrix of scores. Included once for each instruction
+// set.
+//
+//   output_i = sum_j w_ij value_j / sum_j w_ij,   w_ij = 2^(s_ij - m_i),   s_ij = log2(e) scale query_i .
+//   key_j
+//
+// The largest score m_i of a row is not known before all keys are seen, so a running maximum takes its place
+// and what was summed is rescaled whenever it rises (online softmax: Milakov and Gimelshein 2018; with blocks
+// that stay in the cache: Dao et al., "FlashAttention", 2022, section 3.1).
+//
+// Queries lie in the lanes: a panel holds panel_vectors * lane_count queries, one a lane, so a maximum or a
+// sum over the keys of a query is a plain operation between vectors and nothing is ever reduced across lanes.
+// Keys and values are read as they are, one number at a time broadcast to all lanes; they are never packed or
+// transposed, and query heads that share a kv head share its rows. The phases, for each block of keys and
+// each panel of queries:
+//
+//   1. pack     once: the queries times scale, transposed to [head_dim][panel]
+//   2. scores   [keys][panel], by register tiles of tile_rows keys, and their largest for each query
+//   3. weights  2^(score - maximum) in place; old sums shrink by alpha = 2^(old maximum - new maximum)
+//   4. output   [value_dim][panel], by register tiles of tile_rows columns of value: output * alpha + block's
+//   sum
+//   5. unpack   once: output / sum of weights, transposed back to rows
+//
+// Phases 2 and 4 are the same product of matrices and share one routine, add_products. The sum over a block
+// starts at zero and is added to the running one afterwards: errors then grow with the number of blocks, not
+// of keys. Every lane goes through the keys in ascending order, in blocks that begin at multiples of
+// block_keys, whatever the panel, block of queries or thread: the bits of the result depend on block_keys and
+// on fused multiply-add alone.
+#pragma once
+
+#include <math.h>
+
+#include "core/kernels/kernel_table.hpp"
+#include "core/kernels/lanes.hpp"
+
+namespace attnlab {
+namespace {
+
+constexpr int panel_vectors = 3;
+constexpr int panel_queries = panel_vectors * lane_count;
+// The accumulators, three vectors of the panel and one broadcast number fill the 32 or 16 registers.
+constexpr int tile_rows = lane_count == 16 ? 8 : 4;
+
+// Where a running maximum starts: below every score, yet finite, so that no difference is inf - inf.
+constexpr float lowest_maximum = -1e30f;
+// The score of a hidden pair: below lowest_maximum, so that its weight is 0 whatever the maximum is.
+constexpr float hidden_score = -2e30f;
+
+inline ptrdiff_t smaller_of(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+inline ptrdiff_t larger_of(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
+inline ptrdiff_t round_up(ptrdiff_t n, ptrdiff_t step) { return (n + step - 1) / step * step; }
+
+/// The working memory of a task, cut into its arrays.
+struct Scratch {
+  float* query;    // [panels][head_dim][panel_queries]
+  float* output;   // [panels][value_dim rounded up to tile_rows][panel_queries]
+  float* maximum;  // [panels][panel_queries], of the scores so far
+  float* sum;      // [panels][panel_queries], of the weights so far
+  float* weights;  // [block_keys rounded up to tile_rows][panel_queries], scores first
+};
+
+/// A panel and a block of keys: what is computed of them.
+struct PanelBlock {
+  ptrdiff_t first_position;  // of lane 0: the query's index
+  int num_vectors;           // vectors with at least one query
+  ptrdiff_t first_key;       // of the block that any lane sees
+  ptrdiff_t
+      end[panel_vectors];  // for each vector, one past the last key any of its lanes sees, from first_key
+  bool all_visible;        // no lane is hidden from any key of its vector's range
+};
+
+// ---- the product of matrices that phases 2 and 4 share
+
+/// Sums of a tile: rows of broadcast numbers by vectors of lanes.
+struct Tile {
+  Lanes sum[tile_rows][panel_vectors];
+};
+
+/// tile[row][vector] += sum over i in [begin, end) of rows[row][i * step] * panel[i][vector], for the vectors
+/// from `first` to `count`.
+template <int first, int count>
+inline __attribute__((always_inline)) void add_products(Tile& tile, const float* const* rows, size_t step,
+                                                        const float* panel, ptrdiff_t begin, ptrdiff_t end) {
+#pragma GCC unroll 2
+  for (ptrdiff_t i = begin; i < end; ++i) {
+    Lanes lanes[count];
+#pragma GCC unroll 3
+    for (int v = first; v < count; ++v) lanes[v] = load(panel + i * panel_queries + v * lane_count);
+#pragma GCC unroll 8
+    for (int row = 0; row < tile_rows; ++row) {
+      const Lanes number = broadcast(rows[row][static_cast<size_t>(i) * step]);
+#pragma GCC unroll 3
+      for (int v = first; v < count; ++v) {
+        tile.sum[row][v] = multiply_add(number, lanes[v], tile.sum[row][v]);
+      }
+    }
+  }
+}
+
+template <int count>
+inline __attribute__((always_inline)) void clear(Tile& tile) {
+#pragma GCC unroll 8
+  for (int row = 0; row < tile_rows; ++row) {
+#pragma GCC unroll 3
+    for (int v = 0; v < count; ++v) tile.sum[row][v] = Lanes{};
+  }
+}
+
+// ---- phase 1 and 5: transposing, lane_count x lane_count numbers at a time
+
+/// Lanes of `a` whose number has the bit `distance` change places with lanes of `b` whose number has not.
+template <int distance, int... lane>
+inline void exchange(Lanes& a, Lanes& b, std::integer_sequence<int, lane...>) {
+  const Lanes from_a = a;
+  const Lanes from_b = b;
+  a = __builtin_shufflevector(from_a, from_b, ((lane & distance) ? lane_count + (lane ^ distance) : lane)...);
+  b = __builtin_shufflevector(from_a, from_b, ((lane & distance) ? lane_count + lane : (lane ^ distance))...);
+}
+
+/// Transposes a square of lane_count vectors: first its quarters change places, then the quarters of those,
+/// ...
+template <int distance = lane_count / 2>
+inline void transpose(Lanes* square) {
+#pragma GCC unroll 16
+  for (int row = 0; row < lane_count; ++row) {
+    if ((row & distance) == 0) {
+      exchange<distance>(square[row], square[row + distance], std::make_integer_sequence<int, lane_count>{});
+    }
+  }
+  if constexpr (distance > 1) transpose<distance / 2>(square);
+}
+
+/// Phase 1 for the lane_count queries of one vector: packed[column][lane] = scale * query[lane][column], zero
+/// in the lanes from `num_rows` on.
+inline void pack_queries(const float* query, size_t stride, ptrdiff_t num_rows, ptrdiff_t head_dim,
+                         float scale, float* packed) {
+  const Lanes factor = broadcast(scale);
+  ptrdiff_t column = 0;
+  for (; column + lane_count <= head_dim; column += lane_count) {
+    Lanes square[lane_count];
+#pragma GCC unroll 16
+    for (int row = 0; row < lane_count; ++row) {
+      square[row] = row < num_rows ? load(query + static_cast<size_t>(row) * stride + column) : Lanes{};
+    }
+    transpose(square);
+#pragma GCC unroll 16
+    for (int row = 0; row < lane_count; ++row) {
+      store(packed + (column + row) * panel_queries, square[row] * factor);
+    }
+  }
+  for (; column < head_dim; ++column) {
+    for (int row = 0; row < lane_count; ++row) {
+      packed[column * panel_queries + row] =
+          row < num_rows ? query[static_cast<size_t>(row) * stride + static_cast<size_t>(column)] * scale
+                         : 0.0f;
+    }
+  }
+}
+
+/// Phase 5 for the queries of one vector: output[lane][column] = packed[column][lane] * factor[lane].
+inline void unpack_output(const float* packed, Lanes factor, ptrdiff_t num_rows, ptrdiff_t value_dim,
+                          float* output, size_t stride) {
+  ptrdiff_t column = 0;
+  for (; column + lane_count <= value_dim; column += lane_count) {
+    Lanes square[lane_count];
+#pragma GCC unroll 16
+    for (int row = 0; row < lane_count; ++row) {
+      square[row] = load(packed + (column + row) * panel_queries) * factor;
+    }
+    transpose(square);
+#pragma GCC unroll 16
+    for (int row = 0; row < lane_count; ++row) {
+      if (row < num_rows) store(output + static_cast<size_t>(row) * stride + column, square[row]);
+    }
+  }
+  for (; column < value_dim; ++column) {
+    float numbers[lane_count];
+    store(numbers, load(packed + column * panel_queries) * factor);
+    for (int row = 0; row < num_rows; ++row) {
+      output[static_cast<size_t>(row) * stride + static_cast<size_t>(column)] = numbers[row];
+    }
+  }
+}
+
+// ---- phase 2: scores
+
+/// Scores of tile_rows keys for the vectors [0, count) of a panel, and the maxima raised to them.
+template <int count>
+__attribute__((noinline)) void score_tile(const float* const* keys, ptrdiff_t head_dim, const float* query,
+                                          float* scores, float* maximum) {
+  Tile tile;
+  clear<count>(tile);
+  add_products<0, count>(tile, keys, 1, query, 0, head_dim);
+#pragma GCC unroll 3
+  for (int v = 0; v < count; ++v) {
+    Lanes largest = load(maximum + v * lane_count);
+#pragma GCC unroll 8
+    for (int row = 0; row < tile_rows; ++row) {
+      store(scores + row * panel_queries + v * lane_count, tile.sum[row][v]);
+      largest = larger(largest, tile.sum[row][v]);
+    }
+    store(maximum + v * lane_count, largest);
+  }
+}
+
+/// All scores of a panel and a block. A vector that sees no key of a tile takes no part in it. Past the last
+/// key the tile repeats it, which changes no maximum.
+inline void score_block(const AttentionTask& task, const PanelBlock& block, const float* query, float* scores,
+                        float* maximum) {
+  const ptrdiff_t num_keys = block.end[block.num_vectors - 1];
+  int first = 0;
+  for (ptrdiff_t key = 0; key < num_keys; key += tile_rows) {
+    const float* keys[tile_rows];
+    for (int row = 0; row < tile_rows; ++row) {
+      const ptrdiff_t index = block.first_key + smaller_of(key + row, num_keys - 1);
+      keys[row] = task.key + static_cast<size_t>(index) * task.key_stride;
+    }
+    while (block.end[first] <= key) ++first;
+    const int offset = first * lane_count;
+    float* tile_scores = scores + key * panel_queries + offset;
+    switch (block.num_vectors - first) {
+      case 3:
+        score_tile<3>(keys, task.head_dim, query + offset, tile_scores, maximum + offset);
+        break;
+      case 2:
+        score_tile<2>(keys, task.head_dim, query + offset, tile_scores, maximum + offset);
+        break;
+      default:
+        score_tile<1>(keys, task.head_dim, query + offset, tile_scores, maximum + offset);
+    }
+  }
+}
+
+/// The lanes of a vector that see a key: those numbered from `low` to `high`.
+struct VisibleLanes {
+  Lanes low;
+  Lanes high;
+};
+
+/// Of vector `v` and key `key` of the block: lane n stands at position + n and sees the key when
+/// position + n + first_offset <= key <= position + n + last_offset.
+inline VisibleLanes visible_lanes(const AttentionTask& task, const PanelBlock& block, int v, ptrdiff_t key) {
+  const ptrdiff_t distance = block.first_key + key - (block.first_position + v * lane_count);
+  const ptrdiff_t low = smaller_of(larger_of(distance - task.last_offset, 0), lane_count);
+  const ptrdiff_t high = larger_of(smaller_of(distance - task.first_offset, lane_count), -1);
+  return {broadcast(static_cast<float>(low)), broadcast(static_cast<float>(high))};
+}
+
+inline Lanes lane_numbers() {
+  float numbers[lane_count];
+  for (int lane = 0; lane < lane_count; ++lane) numbers[lane] = static_cast<float>(lane);
+  return load(numbers);
+}
+
+/// Hides the scores of the pairs that may not attend and takes the maxima of the others.
+inline void hide_scores(const AttentionTask& task, const PanelBlock& block, float* scores, float* maximum) {
+  const Lanes numbers = lane_numbers();
+  for (int v = 0; v < block.num_vectors; ++v) {
+    Lanes largest = load(maximum + v * lane_count);
+    for (ptrdiff_t key = 0; key < block.end[v]; ++key) {
+      float* score = scores + key * panel_queries + v * lane_count;
+      const VisibleLanes seen = visible_lanes(task, block, v, key);
+      const Lanes kept = choose_between(seen.low, numbers, seen.high, load(score), broadcast(hidden_score));
+      store(score, kept);
+      largest = larger(largest, kept);
+    }
+    store(maximum + v * lane_count, largest);
+  }
+}
+
+// ---- phase 3: weights
+
+/// Weights in place of scores; the running maximum and sum are brought up to date; alpha is what shrinks the
+/// output.
+inline void weigh_block(const PanelBlock& block, float* scores, const float* new_maximum, float* maximum,
+                        float* sum, float* alpha) {
+  for (int v = 0; v < block.num_vectors; ++v) {
+    const int offset = v * lane_count;
+    const Lanes largest = load(new_maximum + offset);
+    Lanes block_sum{};
+    float* score = scores + offset;
+    for (ptrdiff_t key = 0; key < block.end[v]; ++key, score += panel_queries) {
+      const Lanes weight = exp2_of_nonpositive(load(score) - largest);
+      store(score, weight);
+      block_sum = block_sum + weight;
+    }
+    const Lanes shrink = exp2_of_nonpositive(load(maximum + offset) - largest);
+    store(alpha + offset, shrink);
+    store(sum + offset, multiply_add(load(sum + offset), shrink, block_sum));
+    store(maximum + offset, largest);
+  }
+}
+
+// ---- phase 4: output
+
+/// output[row][vector] = output * alpha + sum over keys of columns[row][key] * weights[key][vector].
+template <int count>
+__attribute__((noinline)) void output_tile(const float* const* columns, size_t stride, const float* weights,
+                                           const ptrdiff_t* end, const float* alpha, float* output) {
+  Tile tile;
+  clear<count>(tile);
+  add_products<0, count>(tile, columns, stride, weights, 0, end[0]);
+  if constexpr (count > 1) add_products<1, count>(tile, columns, stride, weights, end[0], end[1]);
+  if constexpr (count > 2) add_products<2, count>(tile, columns, stride, weights, end[1], end[2]);
+#pragma GCC unroll 8
+  for (int row = 0; row < tile_rows; ++row) {
+#pragma GCC unroll 3
+    for (int v = 0; v < count; ++v) {
+      float* place = output + row * panel_queries + v * lane_count;
+      store(place, multiply_add(load(place), load(alpha + v * lane_count), tile.sum[row][v]));
+    }
+  }
+}
+
+/// The weighted sums of a panel and a block. Past the last column the tile repeats it, into rows that are not
+/// read.
+inline void add_block(const AttentionTask& task, const PanelBlock& block, const float* weights,
+                      const float* alpha, float* output) {
+  const float* value = task.value + static_cast<size_t>(block.first_key) * task.value_stride;
+  for (ptrdiff_t column = 0; column < task.value_dim; column += tile_rows) {
+    const float* columns[tile_rows];
+    for (int row = 0; row < tile_rows; ++row) {
+      columns[row] = value + smaller_of(column + row, task.value_dim - 1);
+    }
+    float* tile_output = output + column * panel_queries;
+    switch (block.num_vectors) {
+      case 3:
+        output_tile<3>(columns, task.value_stride, weights, block.end, alpha, tile_output);
+        break;
+      case 2:
+        output_tile<2>(columns, task.value_stride, weights, block.end, alpha, tile_output);
+        break;
+      default:
+        output_tile<1>(columns, task.value_stride, weights, block.end, alpha, tile_output);
+    }
+  }
+}
+
+/// Whether no value of the block is NaN or infinite: those times 0 are NaN, all others are 0.
+inline bool values_finite(const AttentionTask& task, const PanelBlock& block) {
+  const ptrdiff_t num_keys = block.end[block.num_vectors - 1];
+  const Lanes zero{};
+  Lanes total{};
+  float rest = 0.0f;
+  for (ptrdiff_t key = 0; key < num_keys; ++key) {
+    const float* row = task.value + static_cast<size_t>(block.first_key + key) * task.value_stride;
+    Lanes of_row{};
+    ptrdiff_t column = 0;
+    for (; column + lane_count <= task.value_dim; column += lane_count) {
+      of_row = multiply_add(load(row + column), zero, of_row);
+    }
+    for (; column < task.value_dim; ++column) rest += row[column] * 0.0f;
+    total = total + of_row;
+  }
+  float lanes[lane_count];
+  store(lanes, total);
+  for (int lane = 0; lane < lane_count; ++lane) rest += lanes[lane];
+  return rest == 0.0f;
+}
+
+/// add_block for a block with hidden pairs and values that are not finite: the weight 0 of a hidden pair
+/// times NaN or infinity would be NaN, so these pairs are left out one by one.
+__attribute__((noinline)) void add_visible(const AttentionTask& task, const PanelBlock& block,
+                                           const float* weights, const float* alpha, float* output) {
+  const Lanes numbers = lane_numbers();
+  const float* value = task.value + static_cast<size_t>(block.first_key) * task.value_stride;
+  for (int v = 0; v < block.num_vectors; ++v) {
+    const int offset = v * lane_count;
+    for (ptrdiff_t column = 0; column < task.value_dim; ++column) {
+      Lanes sum{};
+      for (ptrdiff_t key = 0; key < block.end[v]; ++key) {
+        const Lanes number =
+            broadcast(value[static_cast<size_t>(key) * task.value_stride + static_cast<size_t>(column)]);
+        const Lanes more = multiply_add(number, load(weights + key * panel_queries + offset), sum);
+        const VisibleLanes seen = visible_lanes(task, block, v, key);
+        sum = choose_between(seen.low, numbers, seen.high, more, sum);
+      }
+      float* place = output + column * panel_queries + offset;
+      store(place, multiply_add(load(place), load(alpha + offset), sum));
+    }
+  }
+}
+
+// ---- the task
+
+/// The keys [first, end) that query `position` sees.
+struct KeyRange {
+  ptrdiff_t first;
+  ptrdiff_t end;
+};
+inline KeyRange visible_keys(const AttentionTask& task, ptrdiff_t position) {
+  return {larger_of(position + task.first_offset, 0),
+          smaller_of(position + task.last_offset + 1, task.num_keys)};
+}
+
+/// What a panel of the queries [first, end) computes of the keys [first_key, end_key); nothing where its last
+/// vector's end is 0.
+inline PanelBlock panel_block(const AttentionTask& task, ptrdiff_t first, ptrdiff_t end, ptrdiff_t first_key,
+                              ptrdiff_t end_key) {
+  PanelBlock block{};
+  block.first_position = first;
+  block.num_vectors =
+      static_cast<int>((smaller_of(end - first, panel_queries) + lane_count - 1) / lane_count);
+  const ptrdiff_t last = smaller_of(first + panel_queries, end) - 1;
+  block.first_key = larger_of(first_key, visible_keys(task, first).first);
+  block.all_visible = visible_keys(task, last).first <= block.first_key;
+  for (int v = 0; v < block.num_vectors; ++v) {
+    const ptrdiff_t vector_first = first + v * lane_count;
+    const ptrdiff_t vector_last = smaller_of(vector_first + lane_count - 1, last);
+    const ptrdiff_t vector_end = smaller_of(visible_keys(task, vector_last).end, end_key);
+    block.end[v] = larger_of(vector_end - block.first_key, 0);
+    if (visible_keys(task, vector_first).end < vector_end) block.all_visible = false;
+  }
+  return block;
+}
+
+/// Asks for part `part` of `parts` of the next block's keys and values, so that it arrives while this one is
+/// used.
+inline void prefetch_block(const AttentionTask& task, ptrdiff_t first_key, ptrdiff_t end_key, ptrdiff_t part,
+                           ptrdiff_t parts) {
+  const ptrdiff_t count = larger_of(end_key - first_key, 0);
+  constexpr ptrdiff_t line_floats = 16;
+  constexpr int to_second_level = 2;
+  for (ptrdiff_t key = first_key + count * part / parts; key < first_key + count * (part + 1) / parts;
+       ++key) {
+    const float* key_row = task.key + static_cast<size_t>(key) * task.key_stride;
+    const float* value_row = task.value + static_cast<size_t>(key) * task.value_stride;
+    for (ptrdiff_t i = 0; i < task.head_dim; i += line_floats)
+      __builtin_prefetch(key_row + i, 0, to_second_level);
+    for (ptrdiff_t i = 0; i < task.value_dim; i += line_floats) {
+      __builtin_prefetch(value_row + i, 0, to_second_level);
+    }
+  }
+}
+
+inline size_t output_panel_size(ptrdiff_t value_dim) {
+  return static_cast<size_t>(round_up(value_dim, tile_rows) * panel_queries);
+}
+
+inline size_t panels_of(ptrdiff_t num_queries) {
+  return static_cast<size_t>((num_queries + panel_queries - 1) / panel_queries);
+}
+
+inline Scratch cut_scratch(const AttentionTask& task, size_t panels, float* memory) {
+  Scratch scratch{};
+  scratch.query = memory;
+  scratch.output = scratch.query + panels * static_cast<size_t>(task.head_dim * panel_queries);
+  scratch.maximum = scratch.output + panels * output_panel_size(task.value_dim);
+  scratch.sum = scratch.maximum + panels * panel_queries;
+  scratch.weights = scratch.sum + panels * panel_queries;
+  return scratch;
+}
+
+inline void begin_panels(const AttentionTask& task, size_t panels, const Scratch& scratch) {
+  for (size_t i = 0; i < panels * output_panel_size(task.value_dim); ++i) scratch.output[i] = 0.0f;
+  for (size_t i = 0; i < panels * panel_queries; ++i) {
+    scratch.maximum[i] = lowest_maximum;
+    scratch.sum[i] = 0.0f;
+  }
+  ptrdiff_t query = task.first_query;
+  for (size_t panel = 0; panel < panels; ++panel) {
+    float* packed = scratch.query + panel * static_cast<size_t>(task.head_dim * panel_queries);
+    for (int v = 0; v < panel_vectors; ++v, query += lane_count) {
+      const float* row = task.query + static_cast<size_t>(query) * task.query_stride;
+      pack_queries(row, task.query_stride, task.end_query - query, task.head_dim, task.scale,
+                   packed + v * lane_count);
+    }
+  }
+}
+
+inline void finish_panels(const AttentionTask& task, size_t panels, const Scratch& scratch) {
+  constexpr double natural_log_of_2 = 0.693147180559945309417;
+  ptrdiff_t query = task.first_query;
+  for (size_t panel = 0; panel < panels; ++panel) {
+    for (int v = 0; v < panel_vectors && query < task.end_query; ++v, query += lane_count) {
+      const size_t offset = panel * panel_queries + static_cast<size_t>(v * lane_count);
+      const ptrdiff_t num_rows = smaller_of(task.end_query - query, lane_count);
+      float factor[lane_count];
+      for (int lane = 0; lane < lane_count; ++lane) {
+        const KeyRange seen = visible_keys(task, query + lane);
+        const float sum = scratch.sum[offset + static_cast<size_t>(lane)];
+        factor[lane] = seen.first < seen.end ? 1.0f / sum : 0.0f;
+        if (task.log_sum_exp != nullptr && lane < num_rows) {
+          const double log2_sum = static_cast<double>(scratch.maximum[offset + static_cast<size_t>(lane)]) +
+                                  log2(static_cast<double>(sum));
+          task.log_sum_exp[query + lane] =
+              seen.first < seen.end ? static_cast<float>(log2_sum * natural_log_of_2) : -HUGE_VALF;
+        }
+      }
+      unpack_output(scratch.output + panel * output_panel_size(task.value_dim) + v * lane_count, load(factor),
+                    num_rows, task.value_dim, task.output + static_cast<size_t>(query) * task.output_stride,
+                    task.output_stride);
+    }
+  }
+}
+
+/// Phases 2 to 4 for one panel and one block of keys; the number of scores computed.
+inline long long attend_block(const AttentionTask& task, const PanelBlock& block, const float* query,
+                              float* weights, float* output, float* maximum, float* sum) {
+  alignas(64) float new_maximum[panel_queries];
+  alignas(64) float alpha[panel_queries];
+  for (int lane = 0; lane < panel_queries; ++lane) new_maximum[lane] = maximum[lane];
+  if (block.all_visible) {
+    score_block(task, block, query, weights, new_maximum);
+  } else {
+    // The tiles' own maxima would include hidden scores.
+    alignas(64) float ignored[panel_queries] = {};
+    score_block(task, block, query, weights, ignored);
+    hide_scores(task, block, weights, new_maximum);
+  }
+  weigh_block(block, weights, new_maximum, maximum, sum, alpha);
+  if (block.all_visible || values_finite(task, block)) {
+    add_block(task, block, weights, alpha, output);
+  } else {
+    add_visible(task, block, weights, alpha, output);
+  }
+  long long scores = 0;
+  for (int v = 0; v < block.num_vectors; ++v) scores += block.end[v] * lane_count;
+  return scores;
+}
+
+AttentionTaskWork attention(const AttentionTask& task, float* memory) {
+  const size_t panels = panels_of(task.end_query - task.first_query);
+  const Scratch scratch = cut_scratch(task, panels, memory);
+  begin_panels(task, panels, scratch);
+
+  AttentionTaskWork work;
+  const ptrdiff_t first_seen = visible_keys(task, task.first_query).first;
+  const ptrdiff_t end_seen = visible_keys(task, task.end_query - 1).end;
+  const ptrdiff_t first_block = first_seen / task.block_keys * task.block_keys;
+  for (ptrdiff_t first_key = first_block; first_key < end_seen; first_key += task.block_keys) {
+    const ptrdiff_t end_key = smaller_of(first_key + task.block_keys, end_seen);
+    const ptrdiff_t next_end = smaller_of(end_key + task.block_keys, end_seen);
+    work.key_value_rows += end_key - larger_of(first_key, first_seen);
+    for (size_t panel = 0; panel < panels; ++panel) {
+      const ptrdiff_t first_query = task.first_query + static_cast<ptrdiff_t>(panel) * panel_queries;
+      const PanelBlock block = panel_block(task, first_query, task.end_query, first_key, end_key);
+      prefetch_block(task, end_key, next_end, static_cast<ptrdiff_t>(panel), static_cast<ptrdiff_t>(panels));
+      if (block.end[block.num_vectors - 1] == 0) continue;
+      work.scores += attend_block(
+          task, block, scratch.query + panel * static_cast<size_t>(task.head_dim * panel_queries),
+          scratch.weights, scratch.output + panel * output_panel_size(task.value_dim),
+          scratch.maximum + panel * panel_queries, scratch.sum + panel * panel_queries);
+    }
+  }
+  finish_panels(task, panels, scratch);
+  return work;
+}
+
+size_t attention_scratch(ptrdiff_t block_queries, ptrdiff_t block_keys, ptrdiff_t head_dim,
+                         ptrdiff_t value_dim) {
+  const size_t panels = panels_of(block_queries);
+  const size_t rows_of_a_panel = static_cast<size_t>(head_dim + round_up(value_dim, tile_rows) + 2);
+  return panel_queries * (panels * rows_of_a_panel + static_cast<size_t>(round_up(block_keys, tile_rows)));
+}
+
+}  // namespace
+}  // namespace attnlab

@@ -1,0 +1,70 @@
+#include "core/kernels/cpu.hpp"
+
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+
+namespace attnlab {
+namespace {
+
+constexpr InstructionSet all_sets[] = {InstructionSet::sse2, InstructionSet::avx2, InstructionSet::avx512};
+
+// Every flag that a file of that set is compiled with is tested: a compiler may use any of them anywhere.
+bool supported(InstructionSet set) {
+  __builtin_cpu_init();
+  const bool avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  switch (set) {
+    case InstructionSet::sse2:
+      return true;
+    case InstructionSet::avx2:
+      return avx2;
+    case InstructionSet::avx512:
+      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  }
+  return false;
+}
+
+}  // namespace
+
+InstructionSet best_instruction_set() { return supported_instruction_sets().back(); }
+
+std::vector<InstructionSet> supported_instruction_sets() {
+  std::vector<InstructionSet> sets;
+  for (const InstructionSet set : all_sets) {
+    if (supported(set)) sets.push_back(set);
+  }
+  return sets;
+}
+
+std::string_view name_of(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::sse2:
+      return "sse2";
+    case InstructionSet::avx2:
+      return "avx2";
+    case InstructionSet::avx512:
+      return "avx512";
+  }
+  return "";
+}
+
+std::optional<InstructionSet> instruction_set_named(std::string_view name) {
+  for (const InstructionSet set : all_sets) {
+    if (name_of(set) == name) return set;
+  }
+  return std::nullopt;
+}
+
+InstructionSet usable_instruction_set(std::optional<InstructionSet> wanted) {
+  const InstructionSet best = best_instruction_set();
+  if (!wanted) return best;
+  if (*wanted > best) {
+    throw Error(ErrorKind::usage, fmt::format("instruction set {}: this processor has at most {}",
+                                              name_of(*wanted), name_of(best)));
+  }
+  return *wanted;
+}
+
+}  // namespace attnlab

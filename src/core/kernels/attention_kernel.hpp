@@ -76,19 +76,33 @@ struct Tile {
   Lanes sum[tile_rows][panel_vectors];
 };
 
-/// tile[row][vector] += sum over i in [begin, end) of rows[row][i * step] * panel[i][vector], for the vectors
-/// from `first` to `count`.
+/// Where the broadcast numbers of a tile are: number i of a row is `step` floats after number i - 1, and the
+/// rows from the last one on repeat it, so that a tile is always full.
+struct TileRows {
+  const float* first;
+  size_t row_step;
+  ptrdiff_t last;
+  size_t step;
+};
+
+/// tile[row][vector] += sum over i in [begin, end) of rows[row][i] * panel[i][vector], for the vectors from
+/// `first` to `count`.
 template <int first, int count>
-inline __attribute__((always_inline)) void add_products(Tile& tile, const float* const* rows, size_t step,
-                                                        const float* panel, ptrdiff_t begin, ptrdiff_t end) {
-#pragma GCC unroll 2
+inline __attribute__((always_inline)) void add_products(Tile& tile, const TileRows& rows, const float* panel,
+                                                        ptrdiff_t begin, ptrdiff_t end) {
+  const float* numbers[tile_rows];
+#pragma GCC unroll 8
+  for (int row = 0; row < tile_rows; ++row) {
+    numbers[row] = rows.first + static_cast<size_t>(smaller_of(row, rows.last)) * rows.row_step;
+  }
+#pragma GCC unroll 8
   for (ptrdiff_t i = begin; i < end; ++i) {
     Lanes lanes[count];
 #pragma GCC unroll 3
     for (int v = first; v < count; ++v) lanes[v] = load(panel + i * panel_queries + v * lane_count);
 #pragma GCC unroll 8
     for (int row = 0; row < tile_rows; ++row) {
-      const Lanes number = broadcast(rows[row][static_cast<size_t>(i) * step]);
+      const Lanes number = broadcast(numbers[row][static_cast<size_t>(i) * rows.step]);
 #pragma GCC unroll 3
       for (int v = first; v < count; ++v) {
         tile.sum[row][v] = multiply_add(number, lanes[v], tile.sum[row][v]);
@@ -186,11 +200,11 @@ inline void unpack_output(const float* packed, Lanes factor, ptrdiff_t num_rows,
 
 /// Scores of tile_rows keys for the vectors [0, count) of a panel, and the maxima raised to them.
 template <int count>
-__attribute__((noinline)) void score_tile(const float* const* keys, ptrdiff_t head_dim, const float* query,
+__attribute__((noinline)) void score_tile(const TileRows& keys, ptrdiff_t head_dim, const float* query,
                                           float* scores, float* maximum) {
   Tile tile;
   clear<count>(tile);
-  add_products<0, count>(tile, keys, 1, query, 0, head_dim);
+  add_products<0, count>(tile, keys, query, 0, head_dim);
 #pragma GCC unroll 3
   for (int v = 0; v < count; ++v) {
     Lanes largest = load(maximum + v * lane_count);
@@ -210,11 +224,8 @@ inline void score_block(const AttentionTask& task, const PanelBlock& block, cons
   const ptrdiff_t num_keys = block.end[block.num_vectors - 1];
   int first = 0;
   for (ptrdiff_t key = 0; key < num_keys; key += tile_rows) {
-    const float* keys[tile_rows];
-    for (int row = 0; row < tile_rows; ++row) {
-      const ptrdiff_t index = block.first_key + smaller_of(key + row, num_keys - 1);
-      keys[row] = task.key + static_cast<size_t>(index) * task.key_stride;
-    }
+    const float* first_row = task.key + static_cast<size_t>(block.first_key + key) * task.key_stride;
+    const TileRows keys{first_row, task.key_stride, num_keys - 1 - key, 1};
     while (block.end[first] <= key) ++first;
     const int offset = first * lane_count;
     float* tile_scores = scores + key * panel_queries + offset;
@@ -295,13 +306,13 @@ inline void weigh_block(const PanelBlock& block, float* scores, const float* new
 
 /// output[row][vector] = output * alpha + sum over keys of columns[row][key] * weights[key][vector].
 template <int count>
-__attribute__((noinline)) void output_tile(const float* const* columns, size_t stride, const float* weights,
+__attribute__((noinline)) void output_tile(const TileRows& columns, const float* weights,
                                            const ptrdiff_t* end, const float* alpha, float* output) {
   Tile tile;
   clear<count>(tile);
-  add_products<0, count>(tile, columns, stride, weights, 0, end[0]);
-  if constexpr (count > 1) add_products<1, count>(tile, columns, stride, weights, end[0], end[1]);
-  if constexpr (count > 2) add_products<2, count>(tile, columns, stride, weights, end[1], end[2]);
+  add_products<0, count>(tile, columns, weights, 0, end[0]);
+  if constexpr (count > 1) add_products<1, count>(tile, columns, weights, end[0], end[1]);
+  if constexpr (count > 2) add_products<2, count>(tile, columns, weights, end[1], end[2]);
 #pragma GCC unroll 8
   for (int row = 0; row < tile_rows; ++row) {
 #pragma GCC unroll 3
@@ -318,20 +329,17 @@ inline void add_block(const AttentionTask& task, const PanelBlock& block, const 
                       const float* alpha, float* output) {
   const float* value = task.value + static_cast<size_t>(block.first_key) * task.value_stride;
   for (ptrdiff_t column = 0; column < task.value_dim; column += tile_rows) {
-    const float* columns[tile_rows];
-    for (int row = 0; row < tile_rows; ++row) {
-      columns[row] = value + smaller_of(column + row, task.value_dim - 1);
-    }
+    const TileRows columns{value + column, 1, task.value_dim - 1 - column, task.value_stride};
     float* tile_output = output + column * panel_queries;
     switch (block.num_vectors) {
       case 3:
-        output_tile<3>(columns, task.value_stride, weights, block.end, alpha, tile_output);
+        output_tile<3>(columns, weights, block.end, alpha, tile_output);
         break;
       case 2:
-        output_tile<2>(columns, task.value_stride, weights, block.end, alpha, tile_output);
+        output_tile<2>(columns, weights, block.end, alpha, tile_output);
         break;
       default:
-        output_tile<1>(columns, task.value_stride, weights, block.end, alpha, tile_output);
+        output_tile<1>(columns, weights, block.end, alpha, tile_output);
     }
   }
 }

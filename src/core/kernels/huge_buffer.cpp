@@ -70,7 +70,7 @@ std::size_t available_memory() {
                    resource_limit(RLIMIT_AS)});
 }
 
-void require_memory(std::size_t bytes, const std::string& what) {
+void require_bytes(std::size_t bytes, const std::string& what) {
   // Small requests are not worth a look at the system's files.
   constexpr std::size_t always_there = std::size_t{16} << 20;
   if (bytes <= always_there) return;
@@ -87,7 +87,7 @@ HugeBuffer<T>::HugeBuffer(std::size_t count, const std::string& what) : count_(c
     throw Error(ErrorKind::usage, fmt::format("{} would need more memory than can be addressed", what));
   }
   const std::size_t bytes = count * sizeof(T);
-  require_memory(bytes, what);
+  require_bytes(bytes, what);
   const std::size_t alignment = bytes >= huge_page ? huge_page : cache_line;
   const std::size_t rounded = round_up(std::max(bytes, cache_line), alignment);
   void* memory = std::aligned_alloc(alignment, rounded);

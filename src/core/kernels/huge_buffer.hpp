@@ -15,7 +15,7 @@ std::size_t available_memory();
 
 /// Throws Error(usage) when `bytes` exceed available_memory(), naming `what`, how much it needs and how much
 /// there is.
-void require_memory(std::size_t bytes, const std::string& what);
+void require_bytes(std::size_t bytes, const std::string& what);
 
 /// Uninitialised memory for `count` elements of T, which is a plain type. From 2 MiB up it is aligned to huge
 /// pages and asks the system for them, which kernels that walk gigabytes gain up to half of their speed from;
@@ -24,7 +24,7 @@ template <class T>
 class HugeBuffer {
  public:
   HugeBuffer() = default;
-  /// Throws Error(usage) as require_memory does.
+  /// Throws Error(usage) as require_bytes does.
   HugeBuffer(std::size_t count, const std::string& what);
 
   T* data() { return memory_.get(); }

@@ -9,7 +9,7 @@ namespace attnlab {
 
 /// One piece of exact attention: the queries [first_query, end_query) of one head against the keys of its kv
 /// head. Rows are consecutive floats; strides count floats from one row to the next.
-struct AttentionTask {
+struct FlashTask {
   const float* query;
   const float* key;
   const float* value;
@@ -32,7 +32,7 @@ struct AttentionTask {
 };
 
 /// What a task did, counted where it was done.
-struct AttentionTaskWork {
+struct FlashTaskWork {
   long long scores = 0;  ///< pairs of query and key that were computed, hidden ones in edge tiles included
   long long key_value_rows =
       0;  ///< rows of key and value fetched from memory, once for each block of queries
@@ -40,10 +40,10 @@ struct AttentionTaskWork {
 
 /// The functions of one instruction set.
 struct KernelTable {
-  /// Floats of working memory that `attention` needs; independent of the number of keys and queries.
-  size_t (*attention_scratch)(ptrdiff_t block_queries, ptrdiff_t block_keys, ptrdiff_t head_dim,
-                              ptrdiff_t value_dim);
-  AttentionTaskWork (*attention)(const AttentionTask& task, float* scratch);
+  /// Floats of working memory that `flash` needs; independent of the number of keys and queries.
+  size_t (*flash_scratch)(ptrdiff_t block_queries, ptrdiff_t block_keys, ptrdiff_t head_dim,
+                          ptrdiff_t value_dim);
+  FlashTaskWork (*flash)(const FlashTask& task, float* scratch);
 };
 
 extern const KernelTable sse2_kernels;

@@ -32,5 +32,5 @@ TEST_CASE("huge buffer: memory the machine lacks is refused with both sizes") {
   CHECK(text.find("the matrix of scores would need 4194304.0 GiB of memory; this machine has ") == 0);
   CHECK_THROWS_WITH_AS(HugeBuffer<float>(std::numeric_limits<std::size_t>::max() / 2, "it"),
                        "it would need more memory than can be addressed", Error);
-  CHECK_NOTHROW(require_memory(1000, "little"));
+  CHECK_NOTHROW(require_bytes(1000, "little"));
 }

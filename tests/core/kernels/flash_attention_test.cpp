@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.hpp"
-#include "core/kernels/attention.hpp"
+#include "core/kernels/flash_attention.hpp"
 
 using namespace attnlab;
 
@@ -23,7 +23,7 @@ struct Case {
   std::size_t num_keys = 1;
   std::size_t head_dim = 8;
   std::size_t value_dim = 8;
-  AttentionOptions options = {};
+  FlashOptions options = {};
   double query_scale = 1.0;
 
   std::vector<float> query = {};
@@ -42,7 +42,7 @@ struct Case {
     fill(value, num_kv_heads * num_keys * value_dim, 1.0);
   }
 
-  AttentionInputs inputs() const {
+  FlashInputs inputs() const {
     return {heads_in_turn(query.data(), num_queries, head_dim),
             heads_in_turn(key.data(), num_keys, head_dim),
             heads_in_turn(value.data(), num_keys, value_dim),
@@ -67,7 +67,7 @@ struct Case {
 struct Result {
   std::vector<float> output;
   std::vector<float> log_sum_exp;
-  AttentionWork work;
+  FlashWork work;
 };
 
 Result run(const Case& c, ThreadPool& threads) {
@@ -75,8 +75,8 @@ Result run(const Case& c, ThreadPool& threads) {
   Result result{std::vector<float>(c.num_heads * c.num_queries * c.value_dim, 777.0f),
                 std::vector<float>(c.num_heads * c.num_queries, 777.0f),
                 {}};
-  result.work = blocked_attention(c.inputs(), heads_in_turn(result.output.data(), c.num_queries, c.value_dim),
-                                  c.options, threads, result.log_sum_exp);
+  result.work = flash_attention(c.inputs(), heads_in_turn(result.output.data(), c.num_queries, c.value_dim),
+                                c.options, threads, result.log_sum_exp);
   return result;
 }
 
@@ -187,7 +187,7 @@ void use(Case& c, InstructionSet set) { c.options.instruction_set = set; }
 
 }  // namespace
 
-TEST_CASE("blocked attention: every shape and visibility agrees with float64 on every instruction set") {
+TEST_CASE("flash attention: every shape and visibility agrees with float64 on every instruction set") {
   for (Case& c : cases()) {
     std::vector<double> log_sum_exp;
     const std::vector<double> expected = formula<double>(c, &log_sum_exp);
@@ -209,7 +209,7 @@ TEST_CASE("blocked attention: every shape and visibility agrees with float64 on 
 }
 
 TEST_CASE(
-    "blocked attention: the error on normal inputs is at most 5e-7 and twice that of the formula in "
+    "flash attention: the error on normal inputs is at most 5e-7 and twice that of the formula in "
     "float32") {
   for (const double query_scale : {1.0, 30.0}) {
     for (const bool causal : {false, true}) {
@@ -232,7 +232,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("blocked attention: the bits are the same for any threads and any block of queries") {
+TEST_CASE("flash attention: the bits are the same for any threads and any block of queries") {
   ThreadPool one(1);
   ThreadPool two(2);
   ThreadPool three(3);
@@ -250,7 +250,7 @@ TEST_CASE("blocked attention: the bits are the same for any threads and any bloc
   }
 }
 
-TEST_CASE("blocked attention: avx2 and avx512 give the same bits") {
+TEST_CASE("flash attention: avx2 and avx512 give the same bits") {
   if (best_instruction_set() < InstructionSet::avx512) return;
   for (Case& c : cases()) {
     use(c, InstructionSet::avx2);
@@ -260,7 +260,7 @@ TEST_CASE("blocked attention: avx2 and avx512 give the same bits") {
   }
 }
 
-TEST_CASE("blocked attention: heads side by side in the columns give the same bits as heads in turn") {
+TEST_CASE("flash attention: heads side by side in the columns give the same bits as heads in turn") {
   Case c{
       .num_heads = 4, .num_kv_heads = 2, .num_queries = 61, .num_keys = 90, .head_dim = 24, .value_dim = 10};
   c.options.causal = true;
@@ -279,17 +279,17 @@ TEST_CASE("blocked attention: heads side by side in the columns give the same bi
   const std::vector<float> query = side_by_side(c.query, 4, 24);
   const std::vector<float> key = side_by_side(c.key, 2, 24);
   const std::vector<float> value = side_by_side(c.value, 2, 10);
-  AttentionInputs inputs = c.inputs();
+  FlashInputs inputs = c.inputs();
   inputs.query = heads_in_columns(query.data(), 4, 24);
   inputs.key = heads_in_columns(key.data(), 2, 24);
   inputs.value = heads_in_columns(value.data(), 2, 10);
   std::vector<float> output(61 * 4 * 10);
   ThreadPool threads(2);
-  blocked_attention(inputs, heads_in_columns(output.data(), 4, 10), c.options, threads);
+  flash_attention(inputs, heads_in_columns(output.data(), 4, 10), c.options, threads);
   CHECK(same_bits(output, side_by_side(run(c).output, 4, 10)));
 }
 
-TEST_CASE("blocked attention: rows that see no key give zero and minus infinity") {
+TEST_CASE("flash attention: rows that see no key give zero and minus infinity") {
   for (const InstructionSet set : supported_instruction_sets()) {
     Case c{.num_queries = 70, .num_keys = 20, .head_dim = 4, .value_dim = 3};
     c.options.causal = true;
@@ -312,7 +312,7 @@ TEST_CASE("blocked attention: rows that see no key give zero and minus infinity"
   }
 }
 
-TEST_CASE("blocked attention: NaN and infinity reach exactly the rows that see them") {
+TEST_CASE("flash attention: NaN and infinity reach exactly the rows that see them") {
   const float bad_numbers[] = {std::numeric_limits<float>::quiet_NaN(),
                                std::numeric_limits<float>::infinity()};
   for (const InstructionSet set : supported_instruction_sets()) {
@@ -348,7 +348,7 @@ TEST_CASE("blocked attention: NaN and infinity reach exactly the rows that see t
   }
 }
 
-TEST_CASE("blocked attention: scores in the hundreds and equal scores stay exact") {
+TEST_CASE("flash attention: scores in the hundreds and equal scores stay exact") {
   for (const InstructionSet set : supported_instruction_sets()) {
     Case peaked{.num_queries = 150, .num_keys = 150, .head_dim = 32, .value_dim = 8, .query_scale = 200.0};
     use(peaked, set);
@@ -364,7 +364,7 @@ TEST_CASE("blocked attention: scores in the hundreds and equal scores stay exact
   }
 }
 
-TEST_CASE("blocked attention: a given scale takes the place of one over the root of the width") {
+TEST_CASE("flash attention: a given scale takes the place of one over the root of the width") {
   Case c{.num_queries = 9, .num_keys = 9, .head_dim = 4, .value_dim = 4};
   c.options.scale = 0.0f;
   c.draw(4);
@@ -375,12 +375,12 @@ TEST_CASE("blocked attention: a given scale takes the place of one over the root
     CHECK(std::abs(static_cast<double>(result.output[i]) - means[i % 4]) < 1e-6);
 }
 
-TEST_CASE("blocked attention: working memory does not grow with the length and work is counted") {
+TEST_CASE("flash attention: working memory does not grow with the length and work is counted") {
   std::vector<std::size_t> scratch;
   for (const std::size_t length : {192, 768, 1536}) {
     Case c{.num_queries = length, .num_keys = length, .head_dim = 16, .value_dim = 16};
     c.draw(1);
-    const AttentionWork work = run(c).work;
+    const FlashWork work = run(c).work;
     scratch.push_back(work.scratch_floats);
     CHECK(work.scores == length * length);
     CHECK(work.floats_read == length * 16 + length / 192 * length * 32);
@@ -394,23 +394,24 @@ TEST_CASE("blocked attention: working memory does not grow with the length and w
   CHECK(scratch[1] == scratch[2]);
 }
 
-TEST_CASE("blocked attention: impossible requests are refused with their reason") {
+TEST_CASE("flash attention: impossible requests are refused with their reason") {
   Case c{.num_heads = 4, .num_kv_heads = 3, .num_queries = 2, .num_keys = 2};
   c.draw(1);
-  CHECK_THROWS_WITH_AS(run(c), "attention: 4 query heads cannot share 3 kv heads evenly", Error);
+  CHECK_THROWS_WITH_AS(run(c), "flash attention: 4 query heads cannot share 3 kv heads evenly", Error);
   Case no_block{.num_queries = 2, .num_keys = 2};
   no_block.options.block_keys = 0;
   no_block.draw(1);
-  CHECK_THROWS_WITH_AS(run(no_block), "attention: block_keys is 0, must be from 1 to 1099511627776", Error);
+  CHECK_THROWS_WITH_AS(run(no_block), "flash attention: block_keys is 0, must be from 1 to 1099511627776",
+                       Error);
   Case narrow{.num_queries = 2, .num_keys = 2, .head_dim = 0};
   narrow.draw(1);
-  CHECK_THROWS_WITH_AS(run(narrow), "attention: head_dim is 0, must be from 1 to 1099511627776", Error);
+  CHECK_THROWS_WITH_AS(run(narrow), "flash attention: head_dim is 0, must be from 1 to 1099511627776", Error);
   Case wrong_size{.num_queries = 2, .num_keys = 2};
   wrong_size.draw(1);
   std::vector<float> output(16);
   std::vector<float> log_sum_exp(3);
   ThreadPool alone(1);
   CHECK_THROWS_WITH_AS(
-      blocked_attention(wrong_size.inputs(), heads_in_turn(output.data(), 2, 8), {}, alone, log_sum_exp),
-      "attention: log_sum_exp has 3 elements, must have 2", Error);
+      flash_attention(wrong_size.inputs(), heads_in_turn(output.data(), 2, 8), {}, alone, log_sum_exp),
+      "flash attention: log_sum_exp has 3 elements, must have 2", Error);
 }

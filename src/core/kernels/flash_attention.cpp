@@ -1,4 +1,4 @@
-#include "core/kernels/attention.hpp"
+#include "core/kernels/flash_attention.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,13 +20,12 @@ constexpr std::size_t largest_size = std::size_t{1} << 40;
 
 void check_size(std::size_t size, const char* name, std::size_t least) {
   if (size < least || size > largest_size) {
-    throw Error(ErrorKind::data,
-                fmt::format("attention: {} is {}, must be from {} to {}", name, size, least, largest_size));
+    throw Error(ErrorKind::data, fmt::format("flash attention: {} is {}, must be from {} to {}", name, size,
+                                             least, largest_size));
   }
 }
 
-void check(const AttentionInputs& inputs, const AttentionOptions& options,
-           std::span<const float> log_sum_exp) {
+void check(const FlashInputs& inputs, const FlashOptions& options, std::span<const float> log_sum_exp) {
   check_size(inputs.num_heads, "num_heads", 1);
   check_size(inputs.num_kv_heads, "num_kv_heads", 1);
   check_size(inputs.num_queries, "num_queries", 0);
@@ -36,11 +35,12 @@ void check(const AttentionInputs& inputs, const AttentionOptions& options,
   check_size(options.block_queries, "block_queries", 1);
   check_size(options.block_keys, "block_keys", 1);
   if (inputs.num_heads % inputs.num_kv_heads != 0) {
-    throw Error(ErrorKind::data, fmt::format("attention: {} query heads cannot share {} kv heads evenly",
-                                             inputs.num_heads, inputs.num_kv_heads));
+    throw Error(ErrorKind::data,
+                fmt::format("flash attention: {} query heads cannot share {} kv heads evenly",
+                            inputs.num_heads, inputs.num_kv_heads));
   }
   if (!log_sum_exp.empty() && log_sum_exp.size() != inputs.num_heads * inputs.num_queries) {
-    throw Error(ErrorKind::data, fmt::format("attention: log_sum_exp has {} elements, must have {}",
+    throw Error(ErrorKind::data, fmt::format("flash attention: log_sum_exp has {} elements, must have {}",
                                              log_sum_exp.size(), inputs.num_heads * inputs.num_queries));
   }
 }
@@ -51,15 +51,14 @@ std::ptrdiff_t limit_or(std::optional<std::size_t> window, std::ptrdiff_t otherw
 }
 
 // What all tasks have in common, with the pointers of head 0.
-AttentionTask common_task(const AttentionInputs& inputs, HeadView<float> output,
-                          const AttentionOptions& options) {
+FlashTask common_task(const FlashInputs& inputs, HeadView<float> output, const FlashOptions& options) {
   const std::ptrdiff_t shift =
       static_cast<std::ptrdiff_t>(inputs.num_keys) - static_cast<std::ptrdiff_t>(inputs.num_queries);
   const std::ptrdiff_t left = limit_or(options.window_left, unlimited);
   const std::ptrdiff_t right = limit_or(options.window_right, unlimited);
   const double scale = options.scale ? static_cast<double>(*options.scale)
                                      : 1.0 / std::sqrt(static_cast<double>(inputs.head_dim));
-  AttentionTask task{};
+  FlashTask task{};
   task.query_stride = inputs.query.row_stride;
   task.key_stride = inputs.key.row_stride;
   task.value_stride = inputs.value.row_stride;
@@ -77,32 +76,31 @@ AttentionTask common_task(const AttentionInputs& inputs, HeadView<float> output,
 
 }  // namespace
 
-AttentionWork blocked_attention(const AttentionInputs& inputs, HeadView<float> output,
-                                const AttentionOptions& options, ThreadPool& threads,
-                                std::span<float> log_sum_exp) {
+FlashWork flash_attention(const FlashInputs& inputs, HeadView<float> output, const FlashOptions& options,
+                          ThreadPool& threads, std::span<float> log_sum_exp) {
   check(inputs, options, log_sum_exp);
-  AttentionWork work;
+  FlashWork work;
   if (inputs.num_queries == 0) return work;
   const KernelTable& kernels = kernels_of(usable_instruction_set(options.instruction_set));
-  const AttentionTask common = common_task(inputs, output, options);
+  const FlashTask common = common_task(inputs, output, options);
   const std::size_t block_queries = std::min(options.block_queries, inputs.num_queries);
   const std::size_t num_blocks = (inputs.num_queries + block_queries - 1) / block_queries;
   const std::size_t group = inputs.num_heads / inputs.num_kv_heads;
 
-  work.scratch_floats = kernels.attention_scratch(static_cast<std::ptrdiff_t>(block_queries),
-                                                  common.block_keys, common.head_dim, common.value_dim);
+  work.scratch_floats = kernels.flash_scratch(static_cast<std::ptrdiff_t>(block_queries), common.block_keys,
+                                              common.head_dim, common.value_dim);
   std::vector<float*> scratch;
   for (std::size_t worker = 0; worker < threads.num_threads(); ++worker) {
     scratch.push_back(threads.scratch(worker, work.scratch_floats));
   }
-  std::vector<AttentionTaskWork> done(threads.num_threads());
+  std::vector<FlashTaskWork> done(threads.num_threads());
 
   // Heads in turn, so that the keys and values of one stay in the cache; the longest (last, when causal)
   // block first, so that no thread begins a long one when the others are through.
   threads.run(inputs.num_heads * num_blocks, [&](std::size_t index, std::size_t worker) {
     const std::size_t head = index / num_blocks;
     const std::size_t block = num_blocks - 1 - index % num_blocks;
-    AttentionTask task = common;
+    FlashTask task = common;
     task.query = inputs.query.data + head * inputs.query.head_stride;
     task.key = inputs.key.data + head / group * inputs.key.head_stride;
     task.value = inputs.value.data + head / group * inputs.value.head_stride;
@@ -110,13 +108,13 @@ AttentionWork blocked_attention(const AttentionInputs& inputs, HeadView<float> o
     task.log_sum_exp = log_sum_exp.empty() ? nullptr : log_sum_exp.data() + head * inputs.num_queries;
     task.first_query = static_cast<std::ptrdiff_t>(block * block_queries);
     task.end_query = static_cast<std::ptrdiff_t>(std::min((block + 1) * block_queries, inputs.num_queries));
-    const AttentionTaskWork task_work = kernels.attention(task, scratch[worker]);
+    const FlashTaskWork task_work = kernels.flash(task, scratch[worker]);
     done[worker].scores += task_work.scores;
     done[worker].key_value_rows += task_work.key_value_rows;
   });
 
   std::size_t rows = 0;
-  for (const AttentionTaskWork& part : done) {
+  for (const FlashTaskWork& part : done) {
     work.scores += static_cast<std::size_t>(part.scores);
     rows += static_cast<std::size_t>(part.key_value_rows);
   }

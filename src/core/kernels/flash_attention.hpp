@@ -34,7 +34,7 @@ HeadView<T> heads_in_columns(T* data, std::size_t heads, std::size_t columns) {
 }
 
 /// What is attended to what.
-struct AttentionInputs {
+struct FlashInputs {
   HeadView<const float> query;  ///< [num_heads][num_queries, head_dim]
   HeadView<const float> key;    ///< [num_kv_heads][num_keys, head_dim]
   HeadView<const float> value;  ///< [num_kv_heads][num_keys, value_dim]
@@ -49,7 +49,7 @@ struct AttentionInputs {
 /// Which keys a query may attend to, and how the work is cut. The last query is aligned with the last key:
 /// query i stands at position i + num_keys - num_queries, so a prefix of keys without queries (a cache) comes
 /// first.
-struct AttentionOptions {
+struct FlashOptions {
   bool causal = false;                      ///< no key after the query's position
   std::optional<std::size_t> window_left;   ///< at most this many keys before the query's position
   std::optional<std::size_t> window_right;  ///< at most this many keys after it
@@ -60,7 +60,7 @@ struct AttentionOptions {
 };
 
 /// What was done, counted where it was done.
-struct AttentionWork {
+struct FlashWork {
   std::size_t scores = 0;  ///< pairs of query and key computed, including hidden ones in the tiles they share
   std::size_t floats_read = 0;     ///< of query, key and value; key and value once for each block of queries
   std::size_t floats_written = 0;  ///< of the output
@@ -79,8 +79,7 @@ struct AttentionWork {
 /// absolute on standard normal inputs. The bits are the same for any number of threads, any block_queries,
 /// and for avx2 and avx512; sse2 has no fused multiply-add and differs in the last ones. Milakov and
 /// Gimelshein 2018; Dao et al. 2022, section 3.1.
-AttentionWork blocked_attention(const AttentionInputs& inputs, HeadView<float> output,
-                                const AttentionOptions& options, ThreadPool& threads,
-                                std::span<float> log_sum_exp = {});
+FlashWork flash_attention(const FlashInputs& inputs, HeadView<float> output, const FlashOptions& options,
+                          ThreadPool& threads, std::span<float> log_sum_exp = {});
 
 }  // namespace attnlab

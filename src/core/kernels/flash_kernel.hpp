@@ -219,7 +219,7 @@ __attribute__((noinline)) void score_tile(const TileRows& keys, ptrdiff_t head_d
 
 /// All scores of a panel and a block. A vector that sees no key of a tile takes no part in it. Past the last
 /// key the tile repeats it, which changes no maximum.
-inline void score_block(const AttentionTask& task, const PanelBlock& block, const float* query, float* scores,
+inline void score_block(const FlashTask& task, const PanelBlock& block, const float* query, float* scores,
                         float* maximum) {
   const ptrdiff_t num_keys = block.end[block.num_vectors - 1];
   int first = 0;
@@ -250,7 +250,7 @@ struct VisibleLanes {
 
 /// Of vector `v` and key `key` of the block: lane n stands at position + n and sees the key when
 /// position + n + first_offset <= key <= position + n + last_offset.
-inline VisibleLanes visible_lanes(const AttentionTask& task, const PanelBlock& block, int v, ptrdiff_t key) {
+inline VisibleLanes visible_lanes(const FlashTask& task, const PanelBlock& block, int v, ptrdiff_t key) {
   const ptrdiff_t distance = block.first_key + key - (block.first_position + v * lane_count);
   const ptrdiff_t low = smaller_of(larger_of(distance - task.last_offset, 0), lane_count);
   const ptrdiff_t high = larger_of(smaller_of(distance - task.first_offset, lane_count), -1);
@@ -264,7 +264,7 @@ inline Lanes lane_numbers() {
 }
 
 /// Hides the scores of the pairs that may not attend and takes the maxima of the others.
-inline void hide_scores(const AttentionTask& task, const PanelBlock& block, float* scores, float* maximum) {
+inline void hide_scores(const FlashTask& task, const PanelBlock& block, float* scores, float* maximum) {
   const Lanes numbers = lane_numbers();
   for (int v = 0; v < block.num_vectors; ++v) {
     Lanes largest = load(maximum + v * lane_count);
@@ -325,7 +325,7 @@ __attribute__((noinline)) void output_tile(const TileRows& columns, const float*
 
 /// The weighted sums of a panel and a block. Past the last column the tile repeats it, into rows that are not
 /// read.
-inline void add_block(const AttentionTask& task, const PanelBlock& block, const float* weights,
+inline void add_block(const FlashTask& task, const PanelBlock& block, const float* weights,
                       const float* alpha, float* output) {
   const float* value = task.value + static_cast<size_t>(block.first_key) * task.value_stride;
   for (ptrdiff_t column = 0; column < task.value_dim; column += tile_rows) {
@@ -345,7 +345,7 @@ inline void add_block(const AttentionTask& task, const PanelBlock& block, const 
 }
 
 /// Whether no value of the block is NaN or infinite: those times 0 are NaN, all others are 0.
-inline bool values_finite(const AttentionTask& task, const PanelBlock& block) {
+inline bool values_finite(const FlashTask& task, const PanelBlock& block) {
   const ptrdiff_t num_keys = block.end[block.num_vectors - 1];
   const Lanes zero{};
   Lanes total{};
@@ -368,7 +368,7 @@ inline bool values_finite(const AttentionTask& task, const PanelBlock& block) {
 
 /// add_block for a block with hidden pairs and values that are not finite: the weight 0 of a hidden pair
 /// times NaN or infinity would be NaN, so these pairs are left out one by one.
-__attribute__((noinline)) void add_visible(const AttentionTask& task, const PanelBlock& block,
+__attribute__((noinline)) void add_visible(const FlashTask& task, const PanelBlock& block,
                                            const float* weights, const float* alpha, float* output) {
   const Lanes numbers = lane_numbers();
   const float* value = task.value + static_cast<size_t>(block.first_key) * task.value_stride;
@@ -396,14 +396,14 @@ struct KeyRange {
   ptrdiff_t first;
   ptrdiff_t end;
 };
-inline KeyRange visible_keys(const AttentionTask& task, ptrdiff_t position) {
+inline KeyRange visible_keys(const FlashTask& task, ptrdiff_t position) {
   return {larger_of(position + task.first_offset, 0),
           smaller_of(position + task.last_offset + 1, task.num_keys)};
 }
 
 /// What a panel of the queries [first, end) computes of the keys [first_key, end_key); nothing where its last
 /// vector's end is 0.
-inline PanelBlock panel_block(const AttentionTask& task, ptrdiff_t first, ptrdiff_t end, ptrdiff_t first_key,
+inline PanelBlock panel_block(const FlashTask& task, ptrdiff_t first, ptrdiff_t end, ptrdiff_t first_key,
                               ptrdiff_t end_key) {
   PanelBlock block{};
   block.first_position = first;
@@ -424,7 +424,7 @@ inline PanelBlock panel_block(const AttentionTask& task, ptrdiff_t first, ptrdif
 
 /// Asks for part `part` of `parts` of the next block's keys and values, so that it arrives while this one is
 /// used.
-inline void prefetch_block(const AttentionTask& task, ptrdiff_t first_key, ptrdiff_t end_key, ptrdiff_t part,
+inline void prefetch_block(const FlashTask& task, ptrdiff_t first_key, ptrdiff_t end_key, ptrdiff_t part,
                            ptrdiff_t parts) {
   const ptrdiff_t count = larger_of(end_key - first_key, 0);
   constexpr ptrdiff_t line_floats = 16;
@@ -449,7 +449,7 @@ inline size_t panels_of(ptrdiff_t num_queries) {
   return static_cast<size_t>((num_queries + panel_queries - 1) / panel_queries);
 }
 
-inline Scratch cut_scratch(const AttentionTask& task, size_t panels, float* memory) {
+inline Scratch cut_scratch(const FlashTask& task, size_t panels, float* memory) {
   Scratch scratch{};
   scratch.query = memory;
   scratch.output = scratch.query + panels * static_cast<size_t>(task.head_dim * panel_queries);
@@ -459,7 +459,7 @@ inline Scratch cut_scratch(const AttentionTask& task, size_t panels, float* memo
   return scratch;
 }
 
-inline void begin_panels(const AttentionTask& task, size_t panels, const Scratch& scratch) {
+inline void begin_panels(const FlashTask& task, size_t panels, const Scratch& scratch) {
   for (size_t i = 0; i < panels * output_panel_size(task.value_dim); ++i) scratch.output[i] = 0.0f;
   for (size_t i = 0; i < panels * panel_queries; ++i) {
     scratch.maximum[i] = lowest_maximum;
@@ -476,7 +476,7 @@ inline void begin_panels(const AttentionTask& task, size_t panels, const Scratch
   }
 }
 
-inline void finish_panels(const AttentionTask& task, size_t panels, const Scratch& scratch) {
+inline void finish_panels(const FlashTask& task, size_t panels, const Scratch& scratch) {
   constexpr double natural_log_of_2 = 0.693147180559945309417;
   ptrdiff_t query = task.first_query;
   for (size_t panel = 0; panel < panels; ++panel) {
@@ -503,7 +503,7 @@ inline void finish_panels(const AttentionTask& task, size_t panels, const Scratc
 }
 
 /// Phases 2 to 4 for one panel and one block of keys; the number of scores computed.
-inline long long attend_block(const AttentionTask& task, const PanelBlock& block, const float* query,
+inline long long attend_block(const FlashTask& task, const PanelBlock& block, const float* query,
                               float* weights, float* output, float* maximum, float* sum) {
   alignas(64) float new_maximum[panel_queries];
   alignas(64) float alpha[panel_queries];
@@ -527,12 +527,12 @@ inline long long attend_block(const AttentionTask& task, const PanelBlock& block
   return scores;
 }
 
-AttentionTaskWork attention(const AttentionTask& task, float* memory) {
+FlashTaskWork flash(const FlashTask& task, float* memory) {
   const size_t panels = panels_of(task.end_query - task.first_query);
   const Scratch scratch = cut_scratch(task, panels, memory);
   begin_panels(task, panels, scratch);
 
-  AttentionTaskWork work;
+  FlashTaskWork work;
   const ptrdiff_t first_seen = visible_keys(task, task.first_query).first;
   const ptrdiff_t end_seen = visible_keys(task, task.end_query - 1).end;
   const ptrdiff_t first_block = first_seen / task.block_keys * task.block_keys;
@@ -555,8 +555,7 @@ AttentionTaskWork attention(const AttentionTask& task, float* memory) {
   return work;
 }
 
-size_t attention_scratch(ptrdiff_t block_queries, ptrdiff_t block_keys, ptrdiff_t head_dim,
-                         ptrdiff_t value_dim) {
+size_t flash_scratch(ptrdiff_t block_queries, ptrdiff_t block_keys, ptrdiff_t head_dim, ptrdiff_t value_dim) {
   const size_t panels = panels_of(block_queries);
   const size_t rows_of_a_panel = static_cast<size_t>(head_dim + round_up(value_dim, tile_rows) + 2);
   return panel_queries * (panels * rows_of_a_panel + static_cast<size_t>(round_up(block_keys, tile_rows)));

@@ -59,6 +59,11 @@ constexpr NameRule phi_names[] = {
     {"final_norm", "model.final_layernorm"},
 };
 
+constexpr NameRule stablelm_names[] = {
+    {"attention.query_norm", "model.layers.{}.self_attn.q_layernorm.norms.{}"},
+    {"attention.key_norm", "model.layers.{}.self_attn.k_layernorm.norms.{}"},
+};
+
 constexpr NameRule phi3_names[] = {
     {"attention.query+attention.key+attention.value", "model.layers.{}.self_attn.qkv_proj"},
     {"mlp.gate+mlp.up", "model.layers.{}.mlp.gate_up_proj"},
@@ -693,6 +698,7 @@ constexpr std::array all_families{
               f.query_key_norm_used = {"qk_layernorm", false};
               f.norm = Norm::gain_and_bias;
               f.parallel = {"use_parallel_residual", false};
+              f.naming.own = stablelm_names;
               f.anchored = false;
             }),
     derived(llama_like, "granite", "GraniteForCausalLM", [](Family&) {}),
@@ -738,7 +744,7 @@ constexpr std::array all_families{
             [](Family& f) {
               f.keys.kv_heads = f.keys.head_dim = "";
               f.defaults = deepseek_v2_defaults;
-              f.query_value_bias = f.output_bias = attention_bias;
+              f.mlp_bias = {};
               f.latent = true;
               f.moe = {.count = "n_routed_experts",
                        .width = "moe_intermediate_size",
@@ -752,7 +758,7 @@ constexpr std::array all_families{
             [](Family& f) {
               f.keys.kv_heads = f.keys.head_dim = "";
               f.defaults = deepseek_v3_defaults;
-              f.query_value_bias = f.output_bias = attention_bias;
+              f.mlp_bias = {};
               f.latent = true;
               f.moe = {.count = "n_routed_experts",
                        .width = "moe_intermediate_size",

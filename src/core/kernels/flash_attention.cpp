@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/kernels/flash_checks.hpp"
 #include "core/kernels/kernel_table.hpp"
 
 namespace attnlab {
@@ -25,7 +25,14 @@ void check_size(std::size_t size, const char* name, std::size_t least) {
   }
 }
 
-void check(const FlashInputs& inputs, const FlashOptions& options, std::span<const float> log_sum_exp) {
+std::ptrdiff_t limit_or(std::optional<std::size_t> window, std::ptrdiff_t otherwise) {
+  return window && *window < static_cast<std::size_t>(unlimited) ? static_cast<std::ptrdiff_t>(*window)
+                                                                 : otherwise;
+}
+
+}  // namespace
+
+void check_flash(const FlashInputs& inputs, const FlashOptions& options) {
   check_size(inputs.num_heads, "num_heads", 1);
   check_size(inputs.num_kv_heads, "num_kv_heads", 1);
   check_size(inputs.num_queries, "num_queries", 0);
@@ -39,19 +46,9 @@ void check(const FlashInputs& inputs, const FlashOptions& options, std::span<con
                 fmt::format("flash attention: {} query heads cannot share {} kv heads evenly",
                             inputs.num_heads, inputs.num_kv_heads));
   }
-  if (!log_sum_exp.empty() && log_sum_exp.size() != inputs.num_heads * inputs.num_queries) {
-    throw Error(ErrorKind::data, fmt::format("flash attention: log_sum_exp has {} elements, must have {}",
-                                             log_sum_exp.size(), inputs.num_heads * inputs.num_queries));
-  }
 }
 
-std::ptrdiff_t limit_or(std::optional<std::size_t> window, std::ptrdiff_t otherwise) {
-  return window && *window < static_cast<std::size_t>(unlimited) ? static_cast<std::ptrdiff_t>(*window)
-                                                                 : otherwise;
-}
-
-// What all tasks have in common, with the pointers of head 0.
-FlashTask common_task(const FlashInputs& inputs, HeadView<float> output, const FlashOptions& options) {
+FlashTask common_flash_task(const FlashInputs& inputs, HeadView<float> output, const FlashOptions& options) {
   const std::ptrdiff_t shift =
       static_cast<std::ptrdiff_t>(inputs.num_keys) - static_cast<std::ptrdiff_t>(inputs.num_queries);
   const std::ptrdiff_t left = limit_or(options.window_left, unlimited);
@@ -74,15 +71,17 @@ FlashTask common_task(const FlashInputs& inputs, HeadView<float> output, const F
   return task;
 }
 
-}  // namespace
-
 FlashWork flash_attention(const FlashInputs& inputs, HeadView<float> output, const FlashOptions& options,
                           ThreadPool& threads, std::span<float> log_sum_exp) {
-  check(inputs, options, log_sum_exp);
+  check_flash(inputs, options);
+  if (!log_sum_exp.empty() && log_sum_exp.size() != inputs.num_heads * inputs.num_queries) {
+    throw Error(ErrorKind::data, fmt::format("flash attention: log_sum_exp has {} elements, must have {}",
+                                             log_sum_exp.size(), inputs.num_heads * inputs.num_queries));
+  }
   FlashWork work;
   if (inputs.num_queries == 0) return work;
   const KernelTable& kernels = kernels_of(usable_instruction_set(options.instruction_set));
-  const FlashTask common = common_task(inputs, output, options);
+  const FlashTask common = common_flash_task(inputs, output, options);
   const std::size_t block_queries = std::min(options.block_queries, inputs.num_queries);
   const std::size_t num_blocks = (inputs.num_queries + block_queries - 1) / block_queries;
   const std::size_t group = inputs.num_heads / inputs.num_kv_heads;

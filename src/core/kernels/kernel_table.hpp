@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/kernels/cpu.hpp"
 
@@ -38,12 +39,44 @@ struct FlashTaskWork {
       0;  ///< rows of key and value fetched from memory, once for each block of queries
 };
 
+/// One piece of attention of one new token to a cache: the query heads of one kv head, and the keys
+/// [first_key, end_key). `Element` rows are reached through the arrays of pointers that `row_of` fills.
+struct DecodeTask {
+  const float* query;  ///< [group][head_dim], times the scale of the scores times log2(e)
+  const void* key;     ///< of this kv head
+  const void* value;
+  const float* key_scale;  ///< of this kv head, one for each row of int8; null for other types
+  const float* value_scale;
+  const uint32_t*
+      block_table;  ///< null: token t is row t; else row t % page_size of page block_table[t / page_size]
+  size_t page_size;
+  size_t page_stride;   ///< elements from one page to the next
+  size_t token_stride;  ///< elements from one row to the next
+  size_t scale_page_stride;
+  ptrdiff_t group;
+  ptrdiff_t head_dim;
+  ptrdiff_t value_dim;
+  ptrdiff_t first_key;
+  ptrdiff_t end_key;
+  float* maximum;  ///< [group], of the scores, in powers of two
+  float* sum;      ///< [group], of the weights relative to the maximum
+  float* output;   ///< [group][value_dim], sums of weighted values, not yet divided
+};
+
 /// The functions of one instruction set.
 struct KernelTable {
   /// Floats of working memory that `flash` needs; independent of the number of keys and queries.
   size_t (*flash_scratch)(ptrdiff_t block_queries, ptrdiff_t block_keys, ptrdiff_t head_dim,
                           ptrdiff_t value_dim);
   FlashTaskWork (*flash)(const FlashTask& task, float* scratch);
+
+  /// weights = softmax(scale * scores) of one row, where scale includes log2(e); a row of -infinity alone
+  /// gives zeros. With a buffer of `count` floats the row is built there and stored past the cache.
+  void (*softmax_row)(const float* scores, float* weights, size_t count, float scale, float* buffer);
+
+  void (*decode_float32)(const DecodeTask& task);
+  void (*decode_float16)(const DecodeTask& task);
+  void (*decode_int8)(const DecodeTask& task);
 };
 
 extern const KernelTable sse2_kernels;

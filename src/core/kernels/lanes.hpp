@@ -38,7 +38,23 @@ inline Lanes round_to_whole(Lanes x) { return _mm512_roundscale_ps(x, _MM_FROUND
 inline Lanes scale_or_flush(Lanes power, Lanes exponent, Lanes x, Lanes limit) {
   return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, limit, _CMP_NLT_UQ), power, exponent);
 }
+/// Stores without reading the place into the cache first; `p` must be aligned to the vector.
 inline void store_past_cache(float* p, Lanes x) { _mm512_stream_ps(p, x); }
+/// lane_count numbers of a cache: float16 as its bits, int8.
+inline Lanes load(const uint16_t* p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline Lanes load(const int8_t* p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+}
+/// The sums of the lanes of each of four vectors.
+inline __m128 sums_of_lanes(Lanes a, Lanes b, Lanes c, Lanes d) {
+  const Lanes ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+  const Lanes cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+  const Lanes abcd = _mm512_add_ps(_mm512_shuffle_ps(ab, cd, 0x44), _mm512_shuffle_ps(ab, cd, 0xEE));
+  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(abcd), _mm512_extractf32x8_ps(abcd, 1));
+  return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+}
 
 #elif defined(__AVX2__)
 
@@ -63,6 +79,18 @@ inline Lanes scale_or_flush(Lanes power, Lanes exponent, Lanes x, Lanes limit) {
   return _mm256_andnot_ps(_mm256_cmp_ps(x, limit, _CMP_LT_OQ), scaled);
 }
 inline void store_past_cache(float* p, Lanes x) { _mm256_stream_ps(p, x); }
+inline Lanes load(const uint16_t* p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline Lanes load(const int8_t* p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
+inline __m128 sums_of_lanes(Lanes a, Lanes b, Lanes c, Lanes d) {
+  const Lanes ab = _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+  const Lanes cd = _mm256_add_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+  const Lanes abcd = _mm256_add_ps(_mm256_shuffle_ps(ab, cd, 0x44), _mm256_shuffle_ps(ab, cd, 0xEE));
+  return _mm_add_ps(_mm256_castps256_ps128(abcd), _mm256_extractf128_ps(abcd, 1));
+}
 
 #else
 
@@ -86,8 +114,45 @@ inline Lanes scale_or_flush(Lanes power, Lanes exponent, Lanes x, Lanes limit) {
   return _mm_andnot_ps(_mm_cmplt_ps(x, limit), scaled);
 }
 inline void store_past_cache(float* p, Lanes x) { _mm_stream_ps(p, x); }
+// Exponent and mantissa moved to their places in a float are too small by 2^112, subnormal numbers too; an
+// exponent of all ones means infinity or NaN and stays all ones.
+inline Lanes load(const uint16_t* p) {
+  const __m128i packed = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  const __m128i bits = _mm_unpacklo_epi16(packed, _mm_setzero_si128());
+  const __m128i magnitude = _mm_and_si128(bits, _mm_set1_epi32(0x7fff));
+  const __m128i special = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7bff));
+  const Lanes number = _mm_mul_ps(_mm_castsi128_ps(_mm_slli_epi32(magnitude, 13)), _mm_set1_ps(0x1p112f));
+  const __m128i sign = _mm_slli_epi32(_mm_and_si128(bits, _mm_set1_epi32(0x8000)), 16);
+  const __m128i exponent = _mm_and_si128(special, _mm_set1_epi32(0x7f800000));
+  return _mm_or_ps(number, _mm_castsi128_ps(_mm_or_si128(sign, exponent)));
+}
+inline Lanes load(const int8_t* p) {
+  int32_t packed;
+  __builtin_memcpy(&packed, p, sizeof packed);
+  const __m128i bytes = _mm_cvtsi32_si128(packed);
+  const __m128i words = _mm_unpacklo_epi8(bytes, bytes);
+  return _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(words, words), 24));
+}
+inline __m128 sums_of_lanes(Lanes a, Lanes b, Lanes c, Lanes d) {
+  const Lanes ab = _mm_add_ps(_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
+  const Lanes cd = _mm_add_ps(_mm_unpacklo_ps(c, d), _mm_unpackhi_ps(c, d));
+  return _mm_add_ps(_mm_shuffle_ps(ab, cd, 0x44), _mm_shuffle_ps(ab, cd, 0xEE));
+}
 
 #endif
+
+/// The sum and the largest of the lanes; the largest of others where some are NaN.
+inline float sum_of_lanes(Lanes x) {
+  const Lanes zero{};
+  return _mm_cvtss_f32(sums_of_lanes(x, zero, zero, zero));
+}
+inline float largest_of_lanes(Lanes x) {
+  float lanes[lane_count];
+  store(lanes, x);
+  float largest = lanes[0];
+  for (int lane = 1; lane < lane_count; ++lane) largest = lanes[lane] > largest ? lanes[lane] : largest;
+  return largest;
+}
 
 /// 2^x for x <= 0, with a relative error below 1.5e-7; exactly 0 below -100, where nothing visible is lost
 /// and where the numbers begin whose products processors handle a hundred times slower (denormals). NaN stays

@@ -84,6 +84,9 @@ struct Presentation {
 /// Declares --format, --table, --tables, --wide, --output, --plot, --precision, --color and --quiet.
 void declare_presentation(OptionSet& options, Presentation& presentation);
 
+/// What the terminal shows of a picture: colour and Unicode only where they can be seen.
+TerminalStyle terminal_style(const Presentation& presentation, const Environment& environment);
+
 /// The result in the format asked for, for the destination asked for.
 Outcome present(const Result& result, const Presentation& presentation, const Environment& environment);
 

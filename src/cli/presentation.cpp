@@ -29,6 +29,7 @@ void declare_presentation(OptionSet& options, Presentation& presentation) {
   options.file("output", presentation.output, "write there, whole or not at all; - is standard output")
       .short_form('o')
       .no_parameter();
+  options.flag("plot", presentation.plot, "draw it in the terminal instead of the text").no_parameter();
   options.integer("precision", presentation.precision, 0, 17, "digits in text").no_parameter();
   options.choice("color", presentation.color, {"auto", "always", "never"}, "colour in the terminal")
       .no_parameter();
@@ -37,7 +38,20 @@ void declare_presentation(OptionSet& options, Presentation& presentation) {
       .no_parameter();
 }
 
-Outcome present(const Result& result, const Presentation& presentation, const Environment&) {
+TerminalStyle terminal_style(const Presentation& presentation, const Environment& environment) {
+  const bool to_terminal = environment.output_is_terminal && presentation.output == "-";
+  TerminalStyle style;
+  style.width = environment.columns;
+  style.unicode = to_terminal && environment.utf8;
+  // NO_COLOR is a person's standing wish; it stands above --color.
+  const bool colored = !environment.no_color &&
+                       (presentation.color == "always" || (presentation.color == "auto" && to_terminal));
+  if (colored)
+    style.color = environment.true_color ? TerminalStyle::Color::truecolor : TerminalStyle::Color::ansi256;
+  return style;
+}
+
+Outcome present(const Result& result, const Presentation& presentation, const Environment& environment) {
   Outcome outcome;
   outcome.path = presentation.output;
   if (presentation.list_tables) {
@@ -50,7 +64,9 @@ Outcome present(const Result& result, const Presentation& presentation, const En
   options.plain_grid = presentation.plain_grid;
   options.explain = presentation.explain;
   options.precision = presentation.precision;
-  outcome.output = chosen_renderer(presentation).render(result, options);
+  options.style = terminal_style(presentation, environment);
+  outcome.output = presentation.plot ? render_plot(result, options)
+                                     : chosen_renderer(presentation).render(result, options);
   return outcome;
 }
 

@@ -42,6 +42,11 @@ const std::vector<Renderer>& renderers() {
       {"json", {".json"}, render_json},
       {"ndjson", {".ndjson", ".jsonl"}, render_ndjson},
       {"md", {".md"}, render_markdown},
+      {"gnuplot", {".gp", ".gnuplot"}, render_gnuplot},
+      {"vega-lite", {".vl.json"}, render_vega_lite},
+      {"svg", {".svg"}, render_svg},
+      {"png", {".png"}, render_png},
+      {"pdf", {".pdf"}, render_pdf},
   };
   return all;
 }
@@ -56,12 +61,17 @@ const Renderer& find_renderer(std::string_view name) {
 }
 
 const Renderer* renderer_of_path(std::string_view path) {
+  const Renderer* found = nullptr;
+  std::size_t longest = 0;  // ".vl.json" is more than ".json"
   for (const Renderer& renderer : renderers()) {
     for (const std::string& extension : renderer.extensions) {
-      if (path.size() > extension.size() && path.ends_with(extension)) return &renderer;
+      if (path.size() > extension.size() && path.ends_with(extension) && extension.size() > longest) {
+        found = &renderer;
+        longest = extension.size();
+      }
     }
   }
-  return nullptr;
+  return found;
 }
 
 const Grid* chosen_grid(const Result& result, std::string_view name) {

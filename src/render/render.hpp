@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lab/report.hpp"
+#include "render/canvas.hpp"
 
 namespace attnlab {
 
@@ -28,6 +29,7 @@ struct RenderOptions {
   bool explain = false;  ///< after the result, how it came about
   std::optional<int> precision =
       {};  ///< digits in text; 3 decimals for arrays, 6 significant ones for tables when absent
+  TerminalStyle style = {};  ///< for pictures in the terminal
 };
 
 struct Renderer {
@@ -56,5 +58,12 @@ std::string render_json(const Result& result, const RenderOptions& options);
 std::string render_ndjson(const Result& result, const RenderOptions& options);
 std::string render_npy(const Result& result, const RenderOptions& options);
 std::string render_markdown(const Result& result, const RenderOptions& options);
+std::string render_gnuplot(const Result& result, const RenderOptions& options);
+std::string render_vega_lite(const Result& result, const RenderOptions& options);
+std::string render_svg(const Result& result, const RenderOptions& options);
+std::string render_png(const Result& result, const RenderOptions& options);
+std::string render_pdf(const Result& result, const RenderOptions& options);
+/// The figures in the terminal: --plot, which is no format of --format.
+std::string render_plot(const Result& result, const RenderOptions& options);
 
 }  // namespace attnlab

@@ -1,7 +1,11 @@
 #include "io/decimal.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace attnlab {
@@ -42,5 +46,41 @@ DecimalStatus parse_decimal(std::string_view text, double& result) {
   result = sign * (large ? std::numeric_limits<double>::infinity() : 0.0);
   return large ? DecimalStatus::too_large : DecimalStatus::good;
 }
+
+bool parse_whole(std::string_view text, Int128& result) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (text.empty()) return false;
+  constexpr Int128 largest = static_cast<Int128>(~UInt128{0} >> 1);
+  Int128 magnitude = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+    const int digit = c - '0';
+    if (magnitude > (largest - digit) / 10) return false;
+    magnitude = magnitude * 10 + digit;
+  }
+  result = negative ? -magnitude : magnitude;
+  return true;
+}
+
+void append_decimal(std::string& text, double value, SpecialNumbers special) {
+  const bool quoted = special == SpecialNumbers::quoted;
+  if (std::isnan(value)) {
+    text += quoted ? "\"NaN\"" : "nan";
+  } else if (std::isinf(value)) {
+    if (value < 0) {
+      text += quoted ? "\"-Infinity\"" : "-inf";
+    } else {
+      text += quoted ? "\"Infinity\"" : "inf";
+    }
+  } else if (value == 0.0 && std::signbit(value)) {
+    text += "-0.0";  // "-0" would be read as a whole number, which has no sign
+  } else {
+    fmt::format_to(std::back_inserter(text), "{}", value);
+  }
+}
+
+void append_decimal(std::string& text, std::int64_t value) { text += fmt::format_int(value).c_str(); }
+void append_decimal(std::string& text, std::uint64_t value) { text += fmt::format_int(value).c_str(); }
 
 }  // namespace attnlab

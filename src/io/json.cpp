@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <unordered_set>
 
 #include "core/error.hpp"
@@ -60,7 +59,7 @@ JsonValue::Object read_object(JsonReader& reader) {
   std::unordered_set<std::string> keys;
   while (reader.next() != JsonToken::end_object) {
     std::string key = reader.string();
-    if (!keys.insert(key).second) reader.fail(fmt::format("duplicate key {}", json_string(key)));
+    if (!keys.insert(key).second) reader.fail(fmt::format("duplicate key {}", excerpt(key)));
     const JsonToken token = reader.next();
     members.push_back({std::move(key), read_value(reader, token)});
   }
@@ -77,19 +76,7 @@ double JsonNumber::to_double() const {
   return result;
 }
 
-bool to_integer(const JsonNumber& number, Int128& result) {
-  if (!number.is_integer()) return false;
-  const bool negative = number.text.starts_with('-');
-  constexpr Int128 largest = static_cast<Int128>(~UInt128{0} >> 1);
-  Int128 magnitude = 0;
-  for (const char c : std::string_view(number.text).substr(negative ? 1 : 0)) {
-    const int digit = c - '0';
-    if (magnitude > (largest - digit) / 10) return false;
-    magnitude = magnitude * 10 + digit;
-  }
-  result = negative ? -magnitude : magnitude;
-  return true;
-}
+bool to_integer(const JsonNumber& number, Int128& result) { return parse_whole(number.text, result); }
 
 const JsonValue* JsonValue::find(std::string_view key) const {
   const Object* members = object();
@@ -335,10 +322,9 @@ std::string json_string(std::string_view text) {
 }
 
 std::string json_number(double value) {
-  if (std::isnan(value)) return "\"NaN\"";
-  if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
-  if (value == 0.0 && std::signbit(value)) return "-0.0";
-  return fmt::format("{}", value);
+  std::string text;
+  append_decimal(text, value, SpecialNumbers::quoted);
+  return text;
 }
 
 }  // namespace attnlab

@@ -1,5 +1,9 @@
 #include "io/utf8.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace attnlab {
 
 std::size_t utf8_length(std::string_view text) {
@@ -36,6 +40,24 @@ void append_utf8(std::string& text, unsigned code) {
     push(0x80 | ((code >> 6) & 0x3F));
     push(0x80 | (code & 0x3F));
   }
+}
+
+std::string excerpt(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string result = "'";
+  std::size_t offset = 0;
+  while (offset < std::min(text.size(), longest)) {
+    const std::size_t length = utf8_length(text.substr(offset));
+    const auto code = static_cast<unsigned char>(text[offset]);
+    if (length == 0 || code < 0x20 || code == 0x7F) {
+      result += fmt::format("\\x{:02x}", code);
+      ++offset;
+    } else {
+      result += text.substr(offset, length);
+      offset += length;
+    }
+  }
+  return result + (offset < text.size() ? "...'" : "'");
 }
 
 }  // namespace attnlab

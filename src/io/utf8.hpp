@@ -1,4 +1,4 @@
-// UTF-8, as far as text files need it.
+// UTF-8, as far as text files and messages about them need it.
 #pragma once
 
 #include <cstddef>
@@ -13,5 +13,9 @@ std::size_t utf8_length(std::string_view text);
 
 /// Appends the character of a code, which must be at most 0x10FFFF and no surrogate.
 void append_utf8(std::string& text, unsigned code);
+
+/// The text in single quotes for a message: at most 40 bytes of it, on one line, with whatever is not
+/// printable as \\xNN.
+std::string excerpt(std::string_view text);
 
 }  // namespace attnlab

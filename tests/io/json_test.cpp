@@ -98,7 +98,7 @@ TEST_CASE("json: what is not strict JSON is refused with line and column and rea
 
 TEST_CASE("json: a key that stands twice in one object is refused") {
   CHECK(complaint("{\"a\": 1, \"b\": {\"a\": 2}, \"\\u0061\": 3}") ==
-        "a.json: line 1, column 25: duplicate key \"a\"");
+        "a.json: line 1, column 25: duplicate key 'a'");
 }
 
 TEST_CASE("json: nesting is bounded by the option and deep texts cannot exhaust the stack") {

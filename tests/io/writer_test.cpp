@@ -7,35 +7,15 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "core/error.hpp"
+#include "support/scratch.hpp"
 
 using namespace attnlab;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder of its own for one test.
-struct Scratch {
-  fs::path folder;
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "attnlab-writer-XXXXXX").string();
-    folder = ::mkdtemp(name.data());
-  }
-  ~Scratch() { fs::remove_all(folder); }
-  std::string path(const std::string& name) const { return (folder / name).string(); }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
-  }
-};
-
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::string complaint(const std::string& path, const ByteProducer& produce) {
   try {

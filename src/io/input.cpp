@@ -1,0 +1,105 @@
+#include "io/input.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "core/error.hpp"
+
+namespace attnlab {
+namespace {
+
+/// Smaller files are copied: that costs nothing and does not mind if somebody shortens the file meanwhile.
+constexpr std::size_t smallest_mapped = std::size_t{16} << 20;
+/// What a pipe may bring; a device without end would otherwise fill the memory of the machine.
+constexpr std::size_t longest_stream = std::size_t{4} << 30;
+
+[[noreturn]] void fail(const std::string& name, const std::string& reason) {
+  throw Error(ErrorKind::io, fmt::format("cannot read {}: {}", name, reason));
+}
+
+[[noreturn]] void fail_with(const std::string& name, int error) {
+  fail(name, std::generic_category().message(error));
+}
+
+/// Opens a file for reading, or stands for standard input, which stays open.
+class InputDescriptor {
+ public:
+  explicit InputDescriptor(const std::string& path)
+      : number_(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {
+    if (number_ < 0) fail_with(input_name(path), errno);
+  }
+  InputDescriptor(const InputDescriptor&) = delete;
+  InputDescriptor& operator=(const InputDescriptor&) = delete;
+  ~InputDescriptor() {
+    if (number_ != STDIN_FILENO) ::close(number_);
+  }
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+FileBytes map_file(int descriptor, std::size_t size, const std::string& name) {
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (address == MAP_FAILED) fail_with(name, errno);
+  ::madvise(address, size, MADV_SEQUENTIAL);
+  std::shared_ptr<const void> owner(
+      address, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
+  return {{static_cast<const char*>(address), size}, std::move(owner)};
+}
+
+FileBytes read_to_the_end(int descriptor, std::size_t expected, const std::string& name) {
+  // malloc and realloc because a large block then moves without being copied.
+  std::size_t capacity = expected + 1;  // one more, so that the end is seen without growing
+  std::size_t size = 0;
+  std::unique_ptr<char, decltype(&std::free)> buffer(static_cast<char*>(std::malloc(capacity)), &std::free);
+  if (buffer == nullptr) fail(name, "not enough memory");
+  while (true) {
+    const ssize_t count = ::read(descriptor, buffer.get() + size, capacity - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_with(name, errno);
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+    if (size < capacity) continue;
+    if (size > longest_stream) fail(name, "it is longer than 4 GiB; give a regular file");
+    capacity *= 2;
+    char* larger = static_cast<char*>(std::realloc(buffer.get(), capacity));
+    if (larger == nullptr) fail(name, fmt::format("not enough memory after {} bytes", size));
+    static_cast<void>(buffer.release());
+    buffer.reset(larger);
+  }
+  const std::string_view bytes(buffer.get(), size);
+  return {bytes, std::shared_ptr<const void>(std::move(buffer))};
+}
+
+}  // namespace
+
+std::string input_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+FileBytes read_bytes(const std::string& path) {
+  const std::string name = input_name(path);
+  if (path.empty()) fail("''", "the file name is empty");
+  const InputDescriptor file(path);
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) fail_with(name, errno);
+  if (S_ISDIR(status.st_mode)) fail(name, "it is a folder");
+  // Standard input may stand anywhere in its file, so it is always read from there.
+  const bool regular = S_ISREG(status.st_mode) && path != "-";
+  const auto size = static_cast<std::size_t>(regular ? status.st_size : 0);
+  if (size >= smallest_mapped) return map_file(file.number(), size, name);
+  return read_to_the_end(file.number(), regular ? size : std::size_t{1} << 16, name);
+}
+
+FileBytes own_bytes(std::string bytes) {
+  auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return {*owner, owner};
+}
+
+}  // namespace attnlab

@@ -106,5 +106,7 @@ Command experiment_command(const std::string& name);  // experiment.cpp
 Command replay_command();
 Command verify_command();
 Command list_command();
+Command inspect_command();
+Command convert_command();
 
 }  // namespace attnlab

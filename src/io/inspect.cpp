@@ -11,13 +11,19 @@
 namespace attnlab {
 namespace {
 
+/// Sums of the largest doubles, and of very many, stay in range and keep their digits in the wider type.
+template <class Element>
+long double wide(Element element) {
+  if constexpr (std::is_integral_v<Element>) return static_cast<long double>(element);
+  return static_cast<long double>(element_to_double(element));
+}
+
 template <class Element>
 ArraySummary summarize_elements(const TypedArray& array) {
   ArraySummary summary;
   Element lowest{};
   Element highest{};
   std::size_t finite_count = 0;
-  // Sums of the largest doubles, and of very many, stay in range and keep their digits in the wider type.
   long double sum = 0.0L;
   for_each_element<Element>(array, [&](Element element) {
     const double value = element_to_double(element);
@@ -33,7 +39,7 @@ ArraySummary summarize_elements(const TypedArray& array) {
       };
       if (finite_count == 0 || less(element, lowest)) lowest = element;
       if (finite_count == 0 || less(highest, element)) highest = element;
-      sum += static_cast<long double>(value);
+      sum += wide(element);
       ++finite_count;
     }
   });
@@ -69,7 +75,7 @@ const char* layout_name(const TypedArray& array) {
 }
 
 const char* byte_order_name(const TypedArray& array) {
-  if (item_size(array.dtype) == 1) return "none";
+  if (item_size(array.dtype) == 1) return "single bytes";
   return array.big_endian ? "big endian" : "little endian";
 }
 

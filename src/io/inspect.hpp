@@ -21,7 +21,7 @@ struct ArraySummary {
 
 ArraySummary summarize(const TypedArray& array);
 
-/// "row-major" or "column-major"; "little endian", "big endian" or, for single bytes, "none".
+/// "row-major" or "column-major"; "little endian", "big endian" or "single bytes".
 const char* layout_name(const TypedArray& array);
 const char* byte_order_name(const TypedArray& array);
 

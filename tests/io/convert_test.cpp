@@ -14,6 +14,10 @@ namespace {
 
 std::string case_file(const std::string& name) { return test_file("cases/files/" + name); }
 
+void convert_file(const std::string& source, const std::string& output) {
+  write_output(output, conversion(source, output_format(output, {})));
+}
+
 std::string bits(const std::string& path) { return std::string(read_typed_array(path).content.bytes); }
 
 }  // namespace

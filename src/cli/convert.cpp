@@ -43,7 +43,7 @@ Command convert_command() {
       "or not at all, and may be the input.";
   command.examples = {"attnlab convert weights.npy --output weights.csv",
                       "attnlab convert model.safetensors:wte --output wte.npy",
-                      "cat scores.csv | attnlab convert - --input-format csv --output scores.json"};
+                      "attnlab convert - --input-format csv --output scores.json < scores.csv"};
   command.positional = {.name = "FILE",
                         .help = "what to read: FILE, FILE:NAME for a tensor, or - for standard input",
                         .min = 1,

@@ -37,7 +37,7 @@ TEST_CASE("inspect command: text shows type and layout and range and values as N
   CHECK(body("a_scalar.npy").ends_with("\n2.5\n"));
   CHECK(body("a_empty.npy") ==
         "float64 [0, 2], row-major, little endian, 0 bytes\nno finite numbers; 0 NaN, 0 infinite\n[]\n");
-  CHECK(body("digits.csv", {"--precision", "2"}).find("1.8e+308") != std::string::npos);
+  CHECK(body("digits.csv", {"--precision", "2"}).find("1.80e+308") != std::string::npos);
 }
 
 TEST_CASE("inspect command: numbers beyond int64 keep all digits in text") {

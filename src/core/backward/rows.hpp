@@ -79,7 +79,8 @@ struct SoftmaxSum {
   Real sum;  ///< of exp(x_i - maximum)
 };
 
-/// Replaces `count` >= 1 elements x by softmax(x). The float version picks the widest instructions of the machine.
+/// Replaces `count` >= 1 elements x by softmax(x). The float version picks the widest instructions of the
+/// machine.
 SoftmaxSum<float> softmax_row(float* row, std::size_t count);
 SoftmaxSum<double> softmax_row(double* row, std::size_t count);
 

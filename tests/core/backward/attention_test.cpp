@@ -6,7 +6,7 @@
 
 #include "core/backward/attention.hpp"
 #include "core/backward/multi_head.hpp"
-#include "support/gradient_check.hpp"
+#include "support/gradients.hpp"
 
 using namespace attnlab;
 

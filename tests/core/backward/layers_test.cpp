@@ -8,7 +8,7 @@
 #include "core/backward/product.hpp"
 #include "core/backward/rows.hpp"
 #include "core/error.hpp"
-#include "support/gradient_check.hpp"
+#include "support/gradients.hpp"
 
 using namespace attnlab;
 

@@ -4,7 +4,7 @@
 
 #include "core/backward/residual.hpp"
 #include "core/error.hpp"
-#include "support/gradient_check.hpp"
+#include "support/gradients.hpp"
 
 using namespace attnlab;
 

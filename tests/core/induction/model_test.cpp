@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/induction/model.hpp"
-#include "support/gradient_check.hpp"
+#include "support/gradients.hpp"
 
 using namespace attnlab;
 

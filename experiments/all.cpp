@@ -4,8 +4,8 @@ namespace attnlab::experiments {
 
 const std::vector<Experiment>& all() {
   static const std::vector<Experiment> experiments = {
-      attention_experiment(),  scaling_experiment(), equivariance_experiment(),
-      sinusoidal_experiment(), rope_experiment(),    params_experiment(),
+      attention_experiment(), scaling_experiment(), equivariance_experiment(), sinusoidal_experiment(),
+      rope_experiment(),      params_experiment(),  induction_experiment(),
   };
   return experiments;
 }

@@ -14,6 +14,7 @@ Experiment equivariance_experiment();
 Experiment sinusoidal_experiment();
 Experiment rope_experiment();
 Experiment params_experiment();
+Experiment induction_experiment();
 
 /// All experiments in the lesson's order.
 const std::vector<Experiment>& all();

@@ -1,13 +1,16 @@
 // Runs the command line, writes the bytes, returns the exit status.
+#include <chrono>
 #include <clocale>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <langinfo.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -37,6 +40,37 @@ int terminal_columns() {
   return 80;
 }
 
+// Nobody is left to hear of it when standard error is closed too; the exit status still says so.
+void write_notes(const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t written = write(STDERR_FILENO, text.data() + at, text.size() - at);
+    if (written <= 0) return;
+    at += static_cast<std::size_t>(written);
+  }
+}
+
+// How far a long run is, on a line of standard error that is written over and wiped in the end.
+class ProgressLine {
+ public:
+  void show(double fraction, std::string_view what) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(200);
+    const std::string line = fmt::format("{:.0f} %: {}", 100 * fraction, what).substr(0, 78);
+    write_notes(fmt::format("\r{:<{}}", line, width_));
+    width_ = line.size();
+  }
+  void wipe() {
+    if (width_ > 0) write_notes(fmt::format("\r{:<{}}\r", "", width_));
+    width_ = 0;
+  }
+
+ private:
+  // Who waits less than two seconds needs no telling.
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  std::size_t width_ = 0;
+};
+
 Environment environment_of_process() {
   Environment environment;
   environment.output_is_terminal = isatty(STDOUT_FILENO) != 0;
@@ -49,15 +83,6 @@ Environment environment_of_process() {
   environment.columns = terminal_columns();
   environment.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   return environment;
-}
-
-// Nobody is left to hear of it when standard error is closed too; the exit status still says so.
-void write_notes(const std::string& text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t written = write(STDERR_FILENO, text.data() + at, text.size() - at);
-    if (written <= 0) return;
-    at += static_cast<std::size_t>(written);
-  }
 }
 
 extern "C" void stop_at_once(int) {
@@ -87,7 +112,12 @@ int write_result(const Outcome& outcome) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has left is no fault; the writer is told by EPIPE
   std::signal(SIGINT, stop_at_once);
-  const Outcome outcome = run_cli({argv + 1, argv + argc}, environment_of_process());
+  ProgressLine progress;
+  Environment environment = environment_of_process();
+  if (environment.error_is_terminal)
+    environment.progress = [&](double fraction, std::string_view what) { progress.show(fraction, what); };
+  const Outcome outcome = run_cli({argv + 1, argv + argc}, environment);
+  progress.wipe();
   write_notes(outcome.notes);
   // A command that failed has no result to write.
   return outcome.status >= 2 ? outcome.status : write_result(outcome);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/writer.hpp"
@@ -23,6 +24,8 @@ struct Environment {
   bool true_color = false;  ///< the terminal shows 24-bit colours
   int columns = 80;         ///< of the terminal
   int cores = 1;
+  /// Tells who waits how far a long run has come; empty when nobody watches.
+  std::function<void(double fraction, std::string_view what)> progress = {};
 };
 
 /// What a command did: bytes for one destination, text for standard error, and the exit status.

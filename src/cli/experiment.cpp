@@ -18,7 +18,7 @@ struct ExperimentCall {
   std::string tokens;
   bool against_default = false;
   bool check = false;
-  int threads = 1;
+  std::optional<int> threads;
 };
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -28,12 +28,14 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-Context context_of(const ExperimentCall& call) {
+Context context_of(const Experiment& experiment, const ExperimentCall& call, const Environment& environment) {
   Context context;
   context.seed = parse_seed(call.seed);
   context.precision = call.presentation.precision;
   context.tokens = words_of(call.tokens);
-  context.threads = call.threads;
+  context.threads = call.threads.value_or(experiment.any_threads ? environment.cores : 1);
+  context.slow = true;  // who asks for one experiment waits for it
+  if (environment.progress && !call.presentation.quiet) context.progress = environment.progress;
   return context;
 }
 
@@ -70,7 +72,7 @@ std::string claims_help(const Experiment& experiment) {
 
 Outcome run(const Experiment& experiment, ExperimentCall& call, const OptionSet& options,
             const Environment& environment) {
-  const Context context = context_of(call);
+  const Context context = context_of(experiment, call, environment);
   Result result;
   result.name = experiment.name;
   result.lesson_listing = experiment.lesson_listing;
@@ -119,7 +121,9 @@ Command experiment_command(const std::string& name) {
     options.flag("explain", call->presentation.explain, "after it, how it came about and each claim")
         .no_parameter();
     options.flag("check", call->check, "exit 1 when a claim fails").no_parameter();
-    options.integer("threads", call->threads, 1, 1024, "threads, where only speed depends on them")
+    options
+        .integer("threads", call->threads, 1, 1024,
+                 "threads; unless given all cores where only speed depends on them, else 1")
         .no_parameter();
     invocation->run = [&experiment, call, &options](const Environment& environment) {
       return run(experiment, *call, options, environment);

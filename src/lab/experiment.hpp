@@ -58,6 +58,7 @@ struct ExperimentInfo {
   std::vector<Claim> claims = {};
   std::vector<Breakage> breakages = {};
   bool lesson_listing = false;  ///< its plain text is the lesson's own, without a word more
+  bool any_threads = false;     ///< the result has the same bits for any number of threads
 };
 
 /// Parameters with their options bound, ready to be set and run.

@@ -12,13 +12,13 @@ namespace {
 constexpr double kRopeBase = 10000.0;
 
 /// Calls visit(name, view, rows, columns) for every array, in the order in which they lie in memory.
-template <class Real, class Visit>
-void visit_weights(const ModelShape& shape, ModelWeights<Real>& weights, Visit visit) {
+template <class Weights, class Visit>
+void visit_weights(const ModelShape& shape, Weights& weights, Visit visit) {
   const std::size_t d = shape.d_model;
   visit("token_embedding", weights.token_embedding, shape.vocabulary, d);
   if (shape.has_position_table()) visit("position_embedding", weights.position_embedding, shape.seq_len, d);
   for (std::size_t index = 0; index < weights.layers.size(); ++index) {
-    LayerWeights<Real>& layer = weights.layers[index];
+    auto& layer = weights.layers[index];
     const auto name = [&](const char* part) { return fmt::format("layers.{}.{}", index + 1, part); };
     visit(name("norm.gain"), layer.gain, 1, d);
     visit(name("norm.bias"), layer.bias, 1, d);
@@ -75,9 +75,20 @@ ModelWeights<Real>::ModelWeights(const ModelShape& shape) : shape_(shape) {
 template <class Real>
 std::vector<NamedView<Real>> ModelWeights<Real>::named() {
   std::vector<NamedView<Real>> list;
-  visit_weights(shape_, *this, [&](const std::string& name, View<Real>& view, std::size_t, std::size_t) {
-    list.push_back({name, view});
-  });
+  visit_weights(shape_, *this,
+                [&](const std::string& name, const View<Real>& view, std::size_t, std::size_t) {
+                  list.push_back({name, view});
+                });
+  return list;
+}
+
+template <class Real>
+std::vector<NamedView<const Real>> ModelWeights<Real>::named() const {
+  std::vector<NamedView<const Real>> list;
+  visit_weights(shape_, *this,
+                [&](const std::string& name, const View<Real>& view, std::size_t, std::size_t) {
+                  list.push_back({name, view});
+                });
   return list;
 }
 

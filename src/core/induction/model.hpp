@@ -67,10 +67,12 @@ class ModelWeights {
   ModelWeights(const ModelWeights&) = delete;
   ModelWeights& operator=(const ModelWeights&) = delete;
   ModelWeights(ModelWeights&&) = default;
+  ModelWeights& operator=(ModelWeights&&) = default;
 
   /// Every array with a name such as "layers.1.query", in the order of memory; an absent position table is
   /// left out.
   std::vector<NamedView<Real>> named();
+  std::vector<NamedView<const Real>> named() const;
 
   View<Real> token_embedding;     ///< [vocabulary, d_model]
   View<Real> position_embedding;  ///< [seq_len, d_model], or empty

@@ -79,14 +79,19 @@ constexpr Packing packing = make_packing();
   const bool is_mapped = loc_scale.has_value();
   const __m256d loc = _mm256_set1_pd(is_mapped ? loc_scale->loc : 0.0);
   const __m256d scale = _mm256_set1_pd(is_mapped ? loc_scale->scale : 1.0);
-  for (std::size_t first = 0; first < word_count; first += 4) {
-    const std::size_t mask = block.emits[first / 64] >> first % 64 & 15;
-    __m256d numbers = _mm256_load_pd(&block.candidates[first]);
-    if (is_mapped) numbers = _mm256_add_pd(loc, _mm256_mul_pd(scale, numbers));
-    const __m256i order = _mm256_load_si256(reinterpret_cast<const __m256i*>(packing.order[mask].data()));
-    const __m256i packed = _mm256_permutevar8x32_epi32(_mm256_castpd_si256(numbers), order);
-    _mm256_storeu_pd(out, _mm256_castsi256_pd(packed));
-    out += packing.count[mask];
+  for (std::size_t first = 0; first < word_count; first += NormalBlock::group) {
+    std::uint64_t mask = block.emits[first / NormalBlock::group];
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < NormalBlock::group; i += 4) {
+      __m256d numbers = _mm256_load_pd(&block.candidates[first + i]);
+      if (is_mapped) numbers = _mm256_add_pd(loc, _mm256_mul_pd(scale, numbers));
+      const auto* order = reinterpret_cast<const __m256i*>(&packing.order[mask & 15]);
+      const __m256i packed =
+          _mm256_permutevar8x32_epi32(_mm256_castpd_si256(numbers), _mm256_load_si256(order));
+      _mm256_storeu_pd(out, _mm256_castsi256_pd(packed));
+      out += packing.count[mask & 15];
+      mask >>= 4;
+    }
   }
   return out;
 }

@@ -118,13 +118,17 @@ struct Limbs {
   const bool is_mapped = loc_scale.has_value();
   const __m512d loc = _mm512_set1_pd(is_mapped ? loc_scale->loc : 0.0);
   const __m512d scale = _mm512_set1_pd(is_mapped ? loc_scale->scale : 1.0);
-  for (std::size_t first = 0; first < word_count; first += 8) {
-    const auto mask = static_cast<__mmask8>(block.emits[first / 64] >> first % 64);
-    __m512d numbers = _mm512_load_pd(&block.candidates[first]);
-    if (is_mapped) numbers = _mm512_add_pd(loc, _mm512_mul_pd(scale, numbers));
-    // Packed in a register and stored whole: a packing store is many times slower.
-    _mm512_storeu_pd(out, _mm512_maskz_compress_pd(mask, numbers));
-    out += __builtin_popcount(mask);
+  for (std::size_t first = 0; first < word_count; first += NormalBlock::group) {
+    std::uint64_t mask = block.emits[first / NormalBlock::group];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < NormalBlock::group; i += 8) {
+      __m512d numbers = _mm512_load_pd(&block.candidates[first + i]);
+      if (is_mapped) numbers = _mm512_add_pd(loc, _mm512_mul_pd(scale, numbers));
+      // Packed in a register and stored whole: a packing store is many times slower.
+      _mm512_storeu_pd(out, _mm512_maskz_compress_pd(static_cast<__mmask8>(mask), numbers));
+      out += __builtin_popcount(mask & 255);
+      mask >>= 8;
+    }
   }
   return out;
 }

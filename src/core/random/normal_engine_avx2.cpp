@@ -12,6 +12,7 @@ constexpr std::size_t lane_count = 4;
 /// them.
 void make_words(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count) {
   std::array<UInt128, lane_count> states{};
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < lane_count; ++i) states[i] = UInt128{lanes.high[i]} << 64 | lanes.low[i];
   for (std::size_t first = 0; first < word_count; first += lane_count) {
 #pragma GCC unroll 4
@@ -20,6 +21,7 @@ void make_words(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::si
       states[i] = step(states[i]);
     }
   }
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < lane_count; ++i) {
     lanes.low[i] = static_cast<std::uint64_t>(states[i]);
     lanes.high[i] = static_cast<std::uint64_t>(states[i] >> 64);

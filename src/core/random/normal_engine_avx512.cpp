@@ -85,6 +85,7 @@ struct Limbs {
   increment = {_mm512_and_si512(increment.low, low52), _mm512_and_si512(increment.middle, low52),
                increment.high};
   Limbs states[vectors];
+#pragma GCC unroll 4
   for (std::size_t v = 0; v < vectors; ++v) {
     states[v] = limbs_of(_mm512_load_si512(&lanes.low[8 * v]), _mm512_load_si512(&lanes.high[8 * v]));
   }
@@ -107,6 +108,7 @@ struct Limbs {
     suspects = suspects >> lane_count | these << lane_count;
     block.suspects[first / NormalBlock::group] = suspects;  // whole after the group's second half
   }
+#pragma GCC unroll 4
   for (std::size_t v = 0; v < vectors; ++v) {
     _mm512_store_si512(&lanes.low[8 * v], low64_of(states[v]));
     _mm512_store_si512(&lanes.high[8 * v], high64_of(states[v]));

@@ -12,6 +12,7 @@ void make_candidates(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, st
                      double* destination) {
   const SignedZigguratTables& tables = signed_ziggurat_tables();
   std::array<UInt128, lane_count> states{};
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < lane_count; ++i) states[i] = UInt128{lanes.high[i]} << 64 | lanes.low[i];
   for (std::size_t first = 0; first < word_count; first += NormalBlock::group) {
     std::uint64_t suspects = 0;
@@ -32,6 +33,7 @@ void make_candidates(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, st
     }
     block.suspects[first / NormalBlock::group] = suspects;
   }
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < lane_count; ++i) {
     lanes.low[i] = static_cast<std::uint64_t>(states[i]);
     lanes.high[i] = static_cast<std::uint64_t>(states[i] >> 64);

@@ -66,7 +66,7 @@ constexpr Packing make_packing() {
   for (std::uint32_t mask = 0; mask < 16; ++mask) {
     for (std::uint32_t i = 0; i < 4; ++i) {
       if ((mask >> i & 1) == 0) continue;
-      const std::size_t place = 2 * packing.count[mask]++;
+      const std::size_t place = std::size_t{2} * packing.count[mask]++;
       packing.order[mask][place] = 2 * i;
       packing.order[mask][place + 1] = 2 * i + 1;
     }

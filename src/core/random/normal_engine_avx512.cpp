@@ -1,8 +1,10 @@
 // Functions here carry their instruction set themselves, so that nothing shared is compiled with it.
 
+#ifndef __clang__
 // GCC 12's own header begins a register "undefined" by assigning it to itself.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 #include "core/random/normal_block.hpp"

@@ -60,13 +60,10 @@ double* emit_mapped(const NormalBlock& block, std::size_t word_count, Map map, d
 
 double* emit(const NormalBlock& block, std::size_t word_count, const std::optional<LocScale>& loc_scale,
              double* out) {
-  if (!loc_scale) {
-    return emit_mapped(
-        block, word_count, [](double z) { return z; }, out);
-  }
-  const auto [loc, scale] = *loc_scale;
-  return emit_mapped(
-      block, word_count, [loc, scale](double z) { return loc + scale * z; }, out);
+  const auto keep = [](double z) { return z; };
+  if (!loc_scale) return emit_mapped(block, word_count, keep, out);
+  const auto move = [by = *loc_scale](double z) { return by.loc + by.scale * z; };
+  return emit_mapped(block, word_count, move, out);
 }
 
 }  // namespace

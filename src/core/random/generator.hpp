@@ -1,8 +1,11 @@
 // NumPy's default_rng(seed): the stream of random numbers that every experiment draws from.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -94,9 +97,19 @@ Vector normal_vector(Generator& rng, std::size_t length, double loc = 0.0, doubl
 
 template <class Item>
 void Generator::shuffle(std::span<Item> items) {
-  for (std::size_t last = items.size(); last-- > 1;) {
-    std::swap(items[last], items[draw_masked(bits_, last)]);
+  if (items.empty()) return;
+  constexpr std::uint32_t max32 = std::numeric_limits<std::uint32_t>::max();
+  Pcg64 bits = bits_;  // a copy, which the items cannot be part of, stays in registers
+  std::size_t last = items.size() - 1;
+  for (; last > max32; --last) std::swap(items[last], items[draw_masked(bits, last)]);
+  // draw_masked without its branch, which is mispredicted every other time: a number above `last` is rejected
+  // by swapping the last item with itself and drawing again.
+  while (last > 0) {
+    const std::size_t drawn = bits.next32() & (max32 >> std::countl_zero(static_cast<std::uint32_t>(last)));
+    std::swap(items[last], items[std::min(drawn, last)]);
+    last -= drawn <= last;
   }
+  bits_ = bits;
 }
 
 }  // namespace attnlab

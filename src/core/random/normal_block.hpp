@@ -50,16 +50,16 @@ const SignedZigguratTables& signed_ziggurat_tables();
 struct NormalKernels {
   std::size_t lanes;
 
-  /// Fills words, candidates and suspects, and moves the lanes on by `step`, which is a step of all lanes.
-  /// Where `destination` is given, the lines of memory that the block's numbers will go to are fetched
-  /// meanwhile.
-  void (*make_candidates)(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count,
-                          double* destination);
+  /// Fills words and suspects, and candidates where asked to, and moves the lanes on by `step`, which is a
+  /// step of all lanes. Where `destination` is given, the lines of memory that the block's numbers will go to
+  /// are fetched meanwhile.
+  void (*make_words)(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count,
+                     bool with_candidates, double* destination);
 
-  /// Writes the numbers to give out and returns the end of them. Up to word_count + 8 numbers from `out` on
-  /// are overwritten; `out` may be the block's own candidates.
-  double* (*emit)(const NormalBlock& block, std::size_t word_count, const std::optional<LocScale>& loc_scale,
-                  double* out);
+  /// Writes the candidates to give out one after the other. Up to word_count + 8 numbers from `out` on are
+  /// overwritten; `out` may be the block's own candidates.
+  void (*emit)(const NormalBlock& block, std::size_t word_count, const std::optional<LocScale>& loc_scale,
+               double* out);
 };
 
 extern const NormalKernels portable_normal_kernels;

@@ -44,10 +44,6 @@ struct Place {
   }
 };
 
-void clear_bit(NormalBlock& block, std::size_t index, bool cleared = true) {
-  block.emits[index / 64] &= ~(std::uint64_t{cleared} << index % 64);
-}
-
 /// The indices of the suspects in order; room for one more than there are words.
 struct SuspectList {
   std::array<std::uint32_t, NormalBlock::capacity + 1> indices;
@@ -71,16 +67,34 @@ void list_suspects(const NormalBlock& block, std::size_t word_count, SuspectList
   }
 }
 
+/// What becomes of a block's words.
+struct Settled {
+  std::size_t emitted;  ///< how many give out a number
+  std::size_t
+      next_start;  ///< where the first draw after this block starts, counted from the next block's first word
+};
+
+/// Takes back that a word of the block gives out a number; a word behind the block has no say.
+void withhold(NormalBlock& block, std::size_t word_count, std::size_t index, bool is_withheld,
+              Settled& settled) {
+  block.emits[index / NormalBlock::group] &= ~(std::uint64_t{is_withheld} << index % NormalBlock::group);
+  settled.emitted -= is_withheld && index < word_count;
+}
+
 /// Decides which words give out a number when the first draw starts at `first_start`, and replaces candidates
-/// from the tail. Returns where the first draw after this block starts, counted from the next block's first
-/// word.
-std::size_t settle(NormalBlock& block, std::size_t word_count, std::size_t first_start, const Place& place) {
+/// from the tail.
+Settled settle(NormalBlock& block, std::size_t word_count, std::size_t first_start, const Place& place) {
   const ZigguratTables& tables = ziggurat_tables();
   SuspectList suspects;
   list_suspects(block, word_count, suspects);
   block.emits.fill(~std::uint64_t{0});
-  for (std::size_t i = 0; i < std::min(first_start, word_count); ++i) clear_bit(block, i);
+  Settled settled{word_count, 0};
+  const auto consume = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < std::min(end, word_count); ++i)
+      withhold(block, word_count, i, true, settled);
+  };
 
+  consume(0, first_start);
   std::size_t next_start = first_start;
   for (std::size_t i = 0; i < suspects.count; ++i) {
     const std::size_t index = suspects.indices[i];
@@ -92,31 +106,26 @@ std::size_t settle(NormalBlock& block, std::size_t word_count, std::size_t first
     if (piece == 0) [[unlikely]] {
       if (!is_start) continue;
       Pcg64 bits = place.at_word(index + 1);
-      std::size_t end = index + 1;
-      block.candidates[index] = draw_tail(start.is_negative_in_tail(), [&bits, &end] {
-        ++end;
+      next_start = index + 1;
+      block.candidates[index] = draw_tail(start.is_negative_in_tail(), [&bits, &next_start] {
+        ++next_start;
         return bits.next64();
       });
-      for (std::size_t used = index + 1; used < std::min(end, word_count); ++used) clear_bit(block, used);
-      next_start = end;
+      consume(index + 1, next_start);
       continue;
     }
+    // Whether this word starts a draw and whether that is accepted are numbers here: branches would be
+    // mispredicted.
+    const double size = static_cast<double>(start.magnitude()) * tables.scale[piece];
     const std::uint64_t height =
         index + 1 < word_count ? block.words[index + 1] : place.at_word(index + 1).next64();
-    const bool is_accepted = accept_in_wedge_quickly(tables, piece, block.candidates[index], height);
-    clear_bit(block, index, is_start && !is_accepted);
-    clear_bit(block, index + 1, is_start);
+    const bool is_accepted = accept_in_wedge_quickly(tables, piece, size, height);
+    withhold(block, word_count, index, is_start && !is_accepted, settled);
+    withhold(block, word_count, index + 1, is_start, settled);
     next_start = is_start ? index + 2 : next_start;
   }
-  return std::max(next_start, word_count) - word_count;
-}
-
-std::size_t count_emits(const NormalBlock& block, std::size_t word_count) {
-  std::size_t count = 0;
-  for (std::size_t group = 0; group < word_count / NormalBlock::group; ++group) {
-    count += static_cast<std::size_t>(std::popcount(block.emits[group]));
-  }
-  return count;
+  settled.next_start = std::max(next_start, word_count) - word_count;
+  return settled;
 }
 
 /// The index of the word that gives out number `rank`, counted from 0.
@@ -149,28 +158,24 @@ void draw_in_blocks(Pcg64& bits, std::size_t count, const std::optional<LocScale
   std::size_t first_start = 0;
   for (Place place{start, 0};;) {
     const std::size_t word_count = words_for(count);
-    // Pulling far lines in early pays only where many blocks follow.
-    double* destination = out != nullptr && count > 2 * NormalBlock::capacity ? out : nullptr;
-    kernels.make_candidates(lanes, step, block, word_count, destination);
-    first_start = settle(block, word_count, first_start, place);
-    std::size_t emitted = 0;
-    if (out != nullptr && count >= word_count + 8) {
-      double* const end = kernels.emit(block, word_count, loc_scale, out);
-      emitted = static_cast<std::size_t>(end - out);
-      out = end;
-    } else {
-      emitted = std::min(count_emits(block, word_count), count);
-      if (emitted == count) {
-        // Drawing the last number once more finds the state behind it.
-        bits.advance(place.words_before + word_of_emit(block, count - 1));
-        draw_normal(bits);
-      }
-      if (out != nullptr) {
-        double* const packed = block.candidates.data();
-        kernels.emit(block, word_count, loc_scale, packed);
-        out = std::copy_n(packed, emitted, out);
-      }
+    // Fetching lines early pays only where many blocks follow.
+    double* const destination = out != nullptr && count > 2 * NormalBlock::capacity ? out : nullptr;
+    kernels.make_words(lanes, step, block, word_count, out != nullptr, destination);
+    const Settled settled = settle(block, word_count, first_start, place);
+    const std::size_t emitted = std::min(settled.emitted, count);
+    if (emitted == count) {
+      // Drawing the last number once more finds the state behind it.
+      bits.advance(place.words_before + word_of_emit(block, count - 1));
+      draw_normal(bits);
     }
+    if (out != nullptr) {
+      const bool has_room = count >= word_count + 8;
+      double* const target = has_room ? out : block.candidates.data();
+      kernels.emit(block, word_count, loc_scale, target);
+      if (!has_room) std::copy_n(target, emitted, out);
+      out += emitted;
+    }
+    first_start = settled.next_start;
     count -= emitted;
     if (count == 0) return;
     place.words_before += word_count;

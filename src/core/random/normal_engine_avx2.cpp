@@ -10,7 +10,7 @@ constexpr std::size_t lane_count = 4;
 
 /// The words of the whole block before any is read as a vector: a load of several fresh stores would wait for
 /// them.
-void make_words(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count) {
+void draw_words(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count) {
   std::array<UInt128, lane_count> states{};
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < lane_count; ++i) states[i] = UInt128{lanes.high[i]} << 64 | lanes.low[i];
@@ -28,9 +28,9 @@ void make_words(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::si
   }
 }
 
-[[gnu::target("avx2")]] void make_candidates(Lanes& lanes, const Pcg64Step& step, NormalBlock& block,
-                                             std::size_t word_count, double* destination) {
-  make_words(lanes, step, block, word_count);
+[[gnu::target("avx2")]] void make_words(Lanes& lanes, const Pcg64Step& step, NormalBlock& block,
+                                        std::size_t word_count, bool with_candidates, double* destination) {
+  draw_words(lanes, step, block, word_count);
   const SignedZigguratTables& tables = signed_ziggurat_tables();
   const auto* accept = reinterpret_cast<const long long*>(tables.accept.data());
   const __m256i low9 = _mm256_set1_epi64x(511);
@@ -45,9 +45,11 @@ void make_words(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::si
       const __m256i words = _mm256_load_si256(reinterpret_cast<const __m256i*>(&block.words[first + i]));
       const __m256i piece_and_sign = _mm256_and_si256(words, low9);
       const __m256i magnitude = _mm256_and_si256(_mm256_srli_epi64(words, 9), low52);
-      const __m256d number = _mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(magnitude), two52), two52);
-      const __m256d scale = _mm256_i64gather_pd(tables.scale.data(), piece_and_sign, 8);
-      _mm256_store_pd(&block.candidates[first + i], _mm256_mul_pd(number, scale));
+      if (with_candidates) {
+        const __m256d number = _mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(magnitude), two52), two52);
+        const __m256d scale = _mm256_i64gather_pd(tables.scale.data(), piece_and_sign, 8);
+        _mm256_store_pd(&block.candidates[first + i], _mm256_mul_pd(number, scale));
+      }
       const __m256i below = _mm256_cmpgt_epi64(_mm256_i64gather_epi64(accept, piece_and_sign, 8), magnitude);
       accepted |= static_cast<std::uint64_t>(_mm256_movemask_pd(_mm256_castsi256_pd(below))) << i;
     }
@@ -76,8 +78,8 @@ constexpr Packing make_packing() {
 
 constexpr Packing packing = make_packing();
 
-[[gnu::target("avx2")]] double* emit(const NormalBlock& block, std::size_t word_count,
-                                     const std::optional<LocScale>& loc_scale, double* out) {
+[[gnu::target("avx2")]] void emit(const NormalBlock& block, std::size_t word_count,
+                                  const std::optional<LocScale>& loc_scale, double* out) {
   const bool is_mapped = loc_scale.has_value();
   const __m256d loc = _mm256_set1_pd(is_mapped ? loc_scale->loc : 0.0);
   const __m256d scale = _mm256_set1_pd(is_mapped ? loc_scale->scale : 1.0);
@@ -95,11 +97,10 @@ constexpr Packing packing = make_packing();
       mask >>= 4;
     }
   }
-  return out;
 }
 
 }  // namespace
 
-const NormalKernels avx2_normal_kernels{lane_count, make_candidates, emit};
+const NormalKernels avx2_normal_kernels{lane_count, make_words, emit};
 
 }  // namespace attnlab

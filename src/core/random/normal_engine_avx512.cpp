@@ -77,8 +77,9 @@ struct Limbs {
   return _mm512_cmpge_epu32_mask(magnitude_high, accept_high);
 }
 
-[[gnu::target("avx512f,avx512dq,avx512vl,avx512ifma,avx512vbmi2")]] void make_candidates(
-    Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count, double* destination) {
+[[gnu::target("avx512f,avx512dq,avx512vl,avx512ifma,avx512vbmi2")]] void make_words(
+    Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count, bool with_candidates,
+    double* destination) {
   const SignedZigguratTables& tables = signed_ziggurat_tables();
   const __m512i low9 = _mm512_set1_epi64(511);
   const __m512i low52 = _mm512_set1_epi64((1LL << 52) - 1);
@@ -100,10 +101,12 @@ struct Limbs {
       if (destination != nullptr) _mm_prefetch(destination + index, _MM_HINT_T0);
       words[v] = words_of(states[v]);
       states[v] = multiply_add(multiplier, states[v], increment);
-      const __m512i magnitude = _mm512_and_si512(_mm512_srli_epi64(words[v], 9), low52);
-      const __m512d scale = _mm512_i64gather_pd(_mm512_and_si512(words[v], low9), tables.scale.data(), 8);
       _mm512_store_si512(&block.words[index], words[v]);
-      _mm512_store_pd(&block.candidates[index], _mm512_mul_pd(_mm512_cvtepi64_pd(magnitude), scale));
+      if (with_candidates) {
+        const __m512i magnitude = _mm512_and_si512(_mm512_srli_epi64(words[v], 9), low52);
+        const __m512d scale = _mm512_i64gather_pd(_mm512_and_si512(words[v], low9), tables.scale.data(), 8);
+        _mm512_store_pd(&block.candidates[index], _mm512_mul_pd(_mm512_cvtepi64_pd(magnitude), scale));
+      }
     }
     const std::uint64_t these =
         suspects_of(words[0], words[1], tables) | suspects_of(words[2], words[3], tables) << 16;
@@ -117,8 +120,8 @@ struct Limbs {
   }
 }
 
-[[gnu::target("avx512f,popcnt")]] double* emit(const NormalBlock& block, std::size_t word_count,
-                                               const std::optional<LocScale>& loc_scale, double* out) {
+[[gnu::target("avx512f,popcnt")]] void emit(const NormalBlock& block, std::size_t word_count,
+                                            const std::optional<LocScale>& loc_scale, double* out) {
   const bool is_mapped = loc_scale.has_value();
   const __m512d loc = _mm512_set1_pd(is_mapped ? loc_scale->loc : 0.0);
   const __m512d scale = _mm512_set1_pd(is_mapped ? loc_scale->scale : 1.0);
@@ -134,11 +137,10 @@ struct Limbs {
       mask >>= 8;
     }
   }
-  return out;
 }
 
 }  // namespace
 
-const NormalKernels avx512_normal_kernels{lane_count, make_candidates, emit};
+const NormalKernels avx512_normal_kernels{lane_count, make_words, emit};
 
 }  // namespace attnlab

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t lane_count = 4;
 
-void make_candidates(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count,
-                     double* destination) {
+void make_words(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count,
+                bool with_candidates, double* destination) {
   const SignedZigguratTables& tables = signed_ziggurat_tables();
   std::array<UInt128, lane_count> states{};
 #pragma GCC unroll 4
@@ -25,9 +25,11 @@ void make_candidates(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, st
         state = step(state);
         const std::size_t piece_and_sign = start.word & 511;
         block.words[first + j] = start.word;
-        // Converting a signed number takes one instruction, an unsigned one several.
-        block.candidates[first + j] =
-            static_cast<double>(static_cast<std::int64_t>(start.magnitude())) * tables.scale[piece_and_sign];
+        if (with_candidates) {
+          // Converting a signed number takes one instruction, an unsigned one several.
+          const auto magnitude = static_cast<double>(static_cast<std::int64_t>(start.magnitude()));
+          block.candidates[first + j] = magnitude * tables.scale[piece_and_sign];
+        }
         suspects |= std::uint64_t{start.magnitude() >= tables.accept[piece_and_sign]} << j;
       }
     }
@@ -41,7 +43,7 @@ void make_candidates(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, st
 }
 
 template <class Map>
-double* emit_mapped(const NormalBlock& block, std::size_t word_count, Map map, double* out) {
+void emit_mapped(const NormalBlock& block, std::size_t word_count, Map map, double* out) {
   for (std::size_t first = 0; first < word_count; first += 8) {
     const std::uint64_t mask = block.emits[first / 64] >> first % 64 & 255;
     std::array<double, 8> numbers{};  // read before written: `out` may be the candidates themselves
@@ -55,11 +57,10 @@ double* emit_mapped(const NormalBlock& block, std::size_t word_count, Map map, d
       out += mask >> i & 1;
     }
   }
-  return out;
 }
 
-double* emit(const NormalBlock& block, std::size_t word_count, const std::optional<LocScale>& loc_scale,
-             double* out) {
+void emit(const NormalBlock& block, std::size_t word_count, const std::optional<LocScale>& loc_scale,
+          double* out) {
   const auto keep = [](double z) { return z; };
   if (!loc_scale) return emit_mapped(block, word_count, keep, out);
   const auto move = [by = *loc_scale](double z) { return by.loc + by.scale * z; };
@@ -68,6 +69,6 @@ double* emit(const NormalBlock& block, std::size_t word_count, const std::option
 
 }  // namespace
 
-const NormalKernels portable_normal_kernels{lane_count, make_candidates, emit};
+const NormalKernels portable_normal_kernels{lane_count, make_words, emit};
 
 }  // namespace attnlab

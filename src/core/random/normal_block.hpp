@@ -50,13 +50,13 @@ const SignedZigguratTables& signed_ziggurat_tables();
 struct NormalKernels {
   std::size_t lanes;
 
-  /// Fills words and suspects, and candidates where asked to, and moves the lanes on by `step`, which is a
-  /// step of all lanes. Where `destination` is given, the lines of memory that the block's numbers will go to
-  /// are fetched meanwhile.
+  /// Fills words and suspects, and candidates where asked to, and moves the lanes on by `step`, a step of as
+  /// many words as there are lanes. Memory from `destination` on, where given, is fetched meanwhile to be
+  /// written.
   void (*make_words)(Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count,
                      bool with_candidates, double* destination);
 
-  /// Writes the candidates to give out one after the other. Up to word_count + 8 numbers from `out` on are
+  /// Writes the candidates to give out one after the other. Up to word_count numbers from `out` on are
   /// overwritten; `out` may be the block's own candidates.
   void (*emit)(const NormalBlock& block, std::size_t word_count, const std::optional<LocScale>& loc_scale,
                double* out);

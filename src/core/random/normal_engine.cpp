@@ -60,21 +60,21 @@ void list_suspects(const NormalBlock& block, std::size_t word_count, SuspectList
       list.count += mask != 0;
       mask &= mask - 1;
     };
-    // Seldom are there more than three, and looking for three whatever the number leaves no branch to
+    // Seldom are there more than three; looking for three whatever their number leaves no branch to
     // mispredict.
     for (int i = 0; i < 3; ++i) list_lowest();
     while (mask != 0) [[unlikely]] list_lowest();
   }
 }
 
-/// What becomes of a block's words.
+/// What comes of a block's words: how many give out a number, and how many words of the next block are used
+/// up.
 struct Settled {
-  std::size_t emitted;  ///< how many give out a number
-  std::size_t
-      next_start;  ///< where the first draw after this block starts, counted from the next block's first word
+  std::size_t emitted;
+  std::size_t next_start;
 };
 
-/// Takes back that a word of the block gives out a number; a word behind the block has no say.
+/// Takes back that a word gives out a number; a word behind the block has none to give.
 void withhold(NormalBlock& block, std::size_t word_count, std::size_t index, bool is_withheld,
               Settled& settled) {
   block.emits[index / NormalBlock::group] &= ~(std::uint64_t{is_withheld} << index % NormalBlock::group);
@@ -114,8 +114,7 @@ Settled settle(NormalBlock& block, std::size_t word_count, std::size_t first_sta
       consume(index + 1, next_start);
       continue;
     }
-    // Whether this word starts a draw and whether that is accepted are numbers here: branches would be
-    // mispredicted.
+    // From here on verdicts are numbers: branches on them would be mispredicted.
     const double size = static_cast<double>(start.magnitude()) * tables.scale[piece];
     const std::uint64_t height =
         index + 1 < word_count ? block.words[index + 1] : place.at_word(index + 1).next64();
@@ -169,7 +168,7 @@ void draw_in_blocks(Pcg64& bits, std::size_t count, const std::optional<LocScale
       draw_normal(bits);
     }
     if (out != nullptr) {
-      const bool has_room = count >= word_count + 8;
+      const bool has_room = count >= word_count;
       double* const target = has_room ? out : block.candidates.data();
       kernels.emit(block, word_count, loc_scale, target);
       if (!has_room) std::copy_n(target, emitted, out);
@@ -217,9 +216,10 @@ bool is_supported(NormalEngine engine) {
     case NormalEngine::avx2:
       return __builtin_cpu_supports("avx2") != 0;
     case NormalEngine::avx512:
+      // The kernels ask for F, DQ, IFMA and VBMI2; the compiler takes BW and VL to come with them.
       return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-             __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512ifma") != 0 &&
-             __builtin_cpu_supports("avx512vbmi2") != 0;
+             __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+             __builtin_cpu_supports("avx512ifma") != 0 && __builtin_cpu_supports("avx512vbmi2") != 0;
     case NormalEngine::portable:
       break;
   }

@@ -77,7 +77,7 @@ struct Limbs {
   return _mm512_cmpge_epu32_mask(magnitude_high, accept_high);
 }
 
-[[gnu::target("avx512f,avx512dq,avx512vl,avx512ifma,avx512vbmi2")]] void make_words(
+[[gnu::target("avx512f,avx512dq,avx512ifma,avx512vbmi2")]] void make_words(
     Lanes& lanes, const Pcg64Step& step, NormalBlock& block, std::size_t word_count, bool with_candidates,
     double* destination) {
   const SignedZigguratTables& tables = signed_ziggurat_tables();
@@ -120,8 +120,8 @@ struct Limbs {
   }
 }
 
-[[gnu::target("avx512f,popcnt")]] void emit(const NormalBlock& block, std::size_t word_count,
-                                            const std::optional<LocScale>& loc_scale, double* out) {
+[[gnu::target("avx512f")]] void emit(const NormalBlock& block, std::size_t word_count,
+                                     const std::optional<LocScale>& loc_scale, double* out) {
   const bool is_mapped = loc_scale.has_value();
   const __m512d loc = _mm512_set1_pd(is_mapped ? loc_scale->loc : 0.0);
   const __m512d scale = _mm512_set1_pd(is_mapped ? loc_scale->scale : 1.0);

@@ -72,6 +72,33 @@ double variance(std::span<const double> values) {
 
 double standard_deviation(std::span<const double> values) { return std::sqrt(variance(values)); }
 
+double standard_error(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  return std::sqrt(variance(values) / (count - 1));
+}
+
+double entropy(std::span<const double> weights) {
+  double sum = 0;
+  for (const double weight : weights) {
+    if (weight != 0) sum -= weight * std::log(weight);
+  }
+  return sum;
+}
+
+double largest_difference(std::span<const double> a, std::span<const double> b) {
+  if (a.size() != b.size()) {
+    throw Error(ErrorKind::data,
+                fmt::format("lengths {} and {} have no difference: give equal lengths", a.size(), b.size()));
+  }
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = a[i] == b[i] ? 0 : std::abs(a[i] - b[i]);
+    if (std::isnan(difference)) return difference;
+    worst = std::max(worst, difference);
+  }
+  return worst;
+}
+
 double dot(std::span<const double> a, std::span<const double> b) {
   if (a.size() != b.size()) {
     throw Error(ErrorKind::data,

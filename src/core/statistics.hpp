@@ -20,6 +20,16 @@ double variance(std::span<const double> values);
 /// The square root of the variance.
 double standard_deviation(std::span<const double> values);
 
+/// The standard error of the mean: the deviation with n - 1 over the square root of n; NaN below two values.
+double standard_error(std::span<const double> values);
+
+/// The entropy of weights that sum to one, in nats: 0 when one has all, ln(n) when all are equal.
+double entropy(std::span<const double> weights);
+
+/// The largest |a - b| over equal places, 0 for none; NaN when any of them is NaN, and 0 for equal
+/// infinities. Throws Error(data) when the lengths differ.
+double largest_difference(std::span<const double> a, std::span<const double> b);
+
 /// The sum of products of equal places, added pairwise: [length] and [length] to a number.
 /// Throws Error(data) when the lengths differ.
 double dot(std::span<const double> a, std::span<const double> b);

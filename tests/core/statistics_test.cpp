@@ -63,3 +63,27 @@ TEST_CASE("statistics: closeness is relative and absolute and never accepts NaN 
   CHECK_FALSE(all_close(std::vector<double>{1}, std::vector<double>{infinity}));
   CHECK_FALSE(all_close(std::vector<double>{1, 2}, std::vector<double>{1}));
 }
+
+TEST_CASE("statistics: the standard error shrinks with the root of the count") {
+  CHECK(standard_error(std::vector<double>{1, 3}) == 1);
+  CHECK(std::abs(standard_error(std::vector<double>{2, 4, 4, 4, 5, 5, 7, 9}) - std::sqrt(4.0 / 7)) < 1e-15);
+  CHECK(std::isnan(standard_error(std::vector<double>{1})));
+  CHECK(std::isnan(standard_error({})));
+}
+
+TEST_CASE("statistics: entropy is zero for one certain outcome and largest for equal ones") {
+  CHECK(entropy(std::vector<double>{0, 1, 0}) == 0);
+  CHECK(std::abs(entropy(std::vector<double>(8, 0.125)) - std::log(8.0)) < 1e-15);
+  CHECK(entropy({}) == 0);
+  CHECK(std::isnan(entropy(std::vector<double>{not_a_number, 0.5})));
+}
+
+TEST_CASE("statistics: the largest difference hides neither NaN nor unequal lengths") {
+  const std::vector<double> a{1, -2, infinity};
+  CHECK(largest_difference(a, std::vector<double>{1, -2.5, infinity}) == 0.5);
+  CHECK(largest_difference(a, std::vector<double>{1, -2, -infinity}) == infinity);
+  CHECK(std::isnan(largest_difference(a, std::vector<double>{not_a_number, -2, infinity})));
+  CHECK(largest_difference({}, {}) == 0);
+  CHECK_THROWS_WITH_AS(largest_difference(a, {}), "lengths 3 and 0 have no difference: give equal lengths",
+                       Error);
+}

@@ -4,8 +4,28 @@ namespace attnlab::experiments {
 
 const std::vector<Experiment>& all() {
   static const std::vector<Experiment> experiments = {
-      attention_experiment(), scaling_experiment(), equivariance_experiment(), sinusoidal_experiment(),
-      rope_experiment(),      params_experiment(),  induction_experiment(),
+      // Attention as soft lookup
+      attention_experiment(),
+      lookup_experiment(),
+      paths_experiment(),
+      // Why scale by the square root of the dimension
+      scaling_experiment(),
+      qk_norm_experiment(),
+      // Causal masking
+      masking_experiment(),
+      // Multi-head attention
+      heads_experiment(),
+      gqa_experiment(),
+      induction_experiment(),
+      // Positional information
+      equivariance_experiment(),
+      sinusoidal_experiment(),
+      rope_experiment(),
+      rope_scaling_experiment(),
+      alibi_experiment(),
+      positions_experiment(),
+      // Costs: quadratic attention and the KV cache
+      params_experiment(),
   };
   return experiments;
 }

@@ -9,10 +9,19 @@
 namespace attnlab::experiments {
 
 Experiment attention_experiment();
+Experiment lookup_experiment();
+Experiment paths_experiment();
 Experiment scaling_experiment();
+Experiment qk_norm_experiment();
+Experiment masking_experiment();
+Experiment heads_experiment();
+Experiment gqa_experiment();
 Experiment equivariance_experiment();
 Experiment sinusoidal_experiment();
 Experiment rope_experiment();
+Experiment rope_scaling_experiment();
+Experiment alibi_experiment();
+Experiment positions_experiment();
 Experiment params_experiment();
 Experiment induction_experiment();
 

@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/matmul.hpp"
 #include "core/softmax.hpp"
+#include "core/statistics.hpp"
 #include "experiments/all.hpp"
 #include "lab/embedded_files.hpp"
 #include "lab/lesson_inputs.hpp"
@@ -166,6 +167,37 @@ double single_key_error(const Matrix& output, const Matrix& value, const Mask& m
   return -1;
 }
 
+// Queries, keys and values from the same tokens, by loops over w^T x at each position.
+double projection_error(const SelfAttentionInputs& in) {
+  const auto error = [&](const Matrix& projected, const Matrix& w) {
+    Matrix looped = zeros(in.x.shape(0), w.shape(1));
+    for (std::size_t t = 0; t < in.x.shape(0); ++t) {
+      for (std::size_t c = 0; c < w.shape(1); ++c) {
+        for (std::size_t m = 0; m < w.shape(0); ++m) looped(t, c) += w(m, c) * in.x(t, m);
+      }
+    }
+    return largest_difference(elements(projected), elements(looped));
+  };
+  return std::max({error(in.query, in.w_query), error(in.key, in.w_key), error(in.value, in.w_value)});
+}
+
+// The output by loops over the formula, one query after the other.
+double formula_error(const SelfAttentionInputs& in, const Mask& mask, const Matrix& output) {
+  Matrix looped = zeros(output.shape(0), output.shape(1));
+  for (std::size_t i = 0; i < mask.shape(0); ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < mask.shape(1); ++j) {
+      double score = 0;
+      for (std::size_t c = 0; c < in.key.shape(1); ++c) score += in.query(i, c) * in.key(j, c);
+      const double term = mask(i, j) ? std::exp(score / std::sqrt(static_cast<double>(in.key.shape(1)))) : 0;
+      sum += term;
+      for (std::size_t c = 0; c < output.shape(1); ++c) looped(i, c) += term * in.value(j, c);
+    }
+    for (double& entry : row_of(looped, i)) entry /= sum;
+  }
+  return largest_difference(elements(output), elements(looped));
+}
+
 // The weights that the lesson prints, three decimals each.
 double distance_from_listing(const Matrix& weights) {
   const std::vector<double> printed = numbers_in_brackets(embedded_file("lesson/attention.txt"));
@@ -231,7 +263,10 @@ Report run(const Params& params, const Context& context) {
   if (!context.tokens.empty()) p.seq_len = context.tokens.size();
   Report report("Causal attention weights");
   Generator rng = context.rng();
-  const SelfAttentionInputs in = draw_self_attention(rng, p.seq_len, p.d_model, p.d_k);
+  SelfAttentionInputs in = draw_self_attention(rng, p.seq_len, p.d_model, p.d_k);
+  if (context.breaks("other-sequence")) {
+    for (double& entry : in.key) entry = -entry;  // keys of the tokens' opposites
+  }
   const Mask mask = chosen_mask(p);
   const Attention result = attend(in, mask, context);
 
@@ -266,6 +301,8 @@ Report run(const Params& params, const Context& context) {
     report.check(
         {.id = "listing", .measured = distance_from_listing(result.weights), .tolerance = 0.0005 + 1e-12});
   }
+  report.check({.id = "projections", .measured = projection_error(in), .tolerance = 1e-9});
+  report.check({.id = "formula", .measured = formula_error(in, mask, result.output), .tolerance = 1e-9});
   report.check({.id = "rows-sum-to-one", .measured = row_sum_error, .tolerance = 1e-12});
   report.check({.id = "hidden-weight-zero", .measured = largest_hidden_weight(result.weights, mask)});
   if (p.mask != "padding") {
@@ -304,6 +341,10 @@ Experiment attention_experiment() {
        .examples = {"attnlab attention", "attnlab attention --tokens \"the cat sat on it\"",
                     "attnlab attention --explain --cell 3,1"},
        .claims = {{"listing", "the weights are those that the lesson prints, to its three decimals"},
+                  {"projections",
+                   "queries, keys and values are projections of the same tokens, q = W^T x at each"},
+                  {"formula",
+                   "all positions at once give what the formula gives at each: softmax(q . k / sqrt(d_k)) v"},
                   {"rows-sum-to-one", "each row of the weights is a probability distribution"},
                   {"hidden-weight-zero", "a key that the mask hides has weight exactly 0"},
                   {"future-weight-zero", "no position gives weight to a later one"},
@@ -314,7 +355,8 @@ Experiment attention_experiment() {
        .breakages = {{"no-mask", "the mask is left out"},
                      {"mask-after-softmax",
                       "hidden weights are zeroed after the softmax, without renormalising"},
-                     {"wrong-axis", "the softmax runs over the queries"}},
+                     {"wrong-axis", "the softmax runs over the queries"},
+                     {"other-sequence", "the keys come from other tokens"}},
        .lesson_listing = true},
       declare, run);
 }

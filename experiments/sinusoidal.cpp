@@ -8,6 +8,7 @@
 // Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.5.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -45,44 +46,143 @@ Matrix corner(const Matrix& a, std::size_t rows, std::size_t columns) {
 }
 
 // The encoding, with the fault that was asked for, if any.
-Matrix encode(const Params& p, const Context& context) {
-  Matrix whole = sinusoidal(p.seq_len, p.d_model, p.base);
-  if (!context.breaks("halves")) return whole;
-  const Matrix right = whole;  // sines in the first half, cosines in the second
-  const std::size_t sines = (p.d_model + 1) / 2;
-  for (std::size_t i = 0; i < p.seq_len; ++i) {
-    for (std::size_t j = 0; j < p.d_model; ++j) {
-      whole(i, j % 2 == 0 ? j / 2 : sines + j / 2) = right(i, j);
+Matrix encode(std::size_t seq_len, std::size_t d_model, double base, const Context& context) {
+  Matrix whole = sinusoidal(seq_len, d_model, base);
+  const Matrix right = whole;
+  const std::size_t sines = (d_model + 1) / 2;
+  for (std::size_t i = 0; i < seq_len; ++i) {
+    for (std::size_t j = 0; j < d_model; ++j) {
+      if (context.breaks("halves")) whole(i, j % 2 == 0 ? j / 2 : sines + j / 2) = right(i, j);
+      if (context.breaks("sines-only") && j % 2 == 1) whole(i, j) = 0;
+      if (context.breaks("one-encoding")) whole(i, j) = right(0, j);
     }
   }
   return whole;
 }
 
-// PE(position + 1) from PE(position) by turning each pair by its own angle, which does not depend on the
+double frequency(std::size_t pair, std::size_t d_model, double base) {
+  return std::pow(base, -2.0 * static_cast<double>(pair) / static_cast<double>(d_model));
+}
+
+// PE(position + offset) from PE(position) by turning each pair by its own angle, which does not depend on the
 // position.
-double largest_rotation_error(const Matrix& encoding, double base) {
+double largest_rotation_error(const Matrix& encoding, std::size_t offset, double base) {
   double worst = 0;
-  const std::size_t pairs = encoding.shape(1) / 2;
-  for (std::size_t pair = 0; pair < pairs; ++pair) {
-    const double angle =
-        std::pow(base, -2.0 * static_cast<double>(pair) / static_cast<double>(encoding.shape(1)));
+  const std::size_t d_model = encoding.shape(1);
+  for (std::size_t pair = 0; pair < d_model / 2; ++pair) {
+    const double angle = static_cast<double>(offset) * frequency(pair, d_model, base);
     const double c = std::cos(angle);
     const double s = std::sin(angle);
-    for (std::size_t i = 0; i + 1 < encoding.shape(0); ++i) {
+    for (std::size_t i = 0; i + offset < encoding.shape(0); ++i) {
       const double sine = encoding(i, 2 * pair);
       const double cosine = encoding(i, 2 * pair + 1);
-      worst = std::max({worst, std::abs(encoding(i + 1, 2 * pair) - (sine * c + cosine * s)),
-                        std::abs(encoding(i + 1, 2 * pair + 1) - (cosine * c - sine * s))});
+      worst = std::max({worst, std::abs(encoding(i + offset, 2 * pair) - (sine * c + cosine * s)),
+                        std::abs(encoding(i + offset, 2 * pair + 1) - (cosine * c - sine * s))});
     }
   }
   return worst;
+}
+
+// How far apart the angles at position 1 are, pair over pair, from the one ratio of a geometric sequence.
+double largest_ratio_error(const Matrix& encoding, double base) {
+  const double ratio = frequency(1, encoding.shape(1), base);
+  const auto angle = [&](std::size_t pair) {
+    return std::atan2(encoding(1, 2 * pair), encoding(1, 2 * pair + 1));
+  };
+  double worst = 0;
+  for (std::size_t pair = 1; pair < encoding.shape(1) / 2; ++pair) {
+    worst = std::max(worst, std::abs(angle(pair) / angle(pair - 1) / ratio - 1));
+  }
+  return worst;
+}
+
+// Of all pairs of positions among the first 256.
+struct PairFacts {
+  double product_error = 0;  // of the dot products, from the sum of cosines of the offset alone
+  double smallest_distance = std::numeric_limits<double>::infinity();
+};
+
+PairFacts facts_of_pairs(const Matrix& encoding, double base) {
+  const std::size_t count = std::min<std::size_t>(encoding.shape(0), 256);
+  std::vector<double> by_offset(count, 0.0);
+  for (std::size_t offset = 0; offset < count; ++offset) {
+    for (std::size_t pair = 0; pair < encoding.shape(1) / 2; ++pair) {
+      by_offset[offset] += std::cos(static_cast<double>(offset) * frequency(pair, encoding.shape(1), base));
+    }
+  }
+  PairFacts facts;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      const double product = dot(row_of(encoding, i), row_of(encoding, j));
+      facts.product_error = std::max(facts.product_error, std::abs(product - by_offset[i - j]));
+      double squares = 0;
+      for (std::size_t c = 0; c < encoding.shape(1); ++c) {
+        squares += (encoding(i, c) - encoding(j, c)) * (encoding(i, c) - encoding(j, c));
+      }
+      if (i != j) facts.smallest_distance = std::min(facts.smallest_distance, std::sqrt(squares));
+    }
+  }
+  return facts;
+}
+
+// Properties of any encoding of even width.
+void check_geometry(Report& report, const Matrix& whole, double base) {
+  if (whole.shape(1) % 2 != 0) return;
+  const double pairs = static_cast<double>(whole.shape(1)) / 2;
+  double norm_error = 0;
+  for (std::size_t i = 0; i < whole.shape(0); ++i) {
+    norm_error = std::max(norm_error, std::abs(dot(row_of(whole, i), row_of(whole, i)) - pairs));
+  }
+  report.check({.id = "same-length", .measured = norm_error, .tolerance = 1e-12 * pairs});
+  const PairFacts facts = facts_of_pairs(whole, base);
+  report.check({.id = "offset-alone", .measured = facts.product_error, .tolerance = 1e-12 * pairs});
+  if (whole.shape(0) < 2) return;
+  report.check({.id = "unique",
+                .measured = facts.smallest_distance,
+                .relation = Relation::at_least,
+                .expected = 1e-6});
+  if (whole.shape(1) >= 4) {
+    report.check({.id = "geometric", .measured = largest_ratio_error(whole, base), .tolerance = 1e-9});
+  }
+}
+
+// How alike positions are at growing offsets: 128 dimensions, whatever width was asked for.
+void check_similarity(Report& report, const Context& context) {
+  const Matrix encoding = encode(501, 128, 10000, context);
+  Table table{"similarity", "Dot product of two encodings of 128 dimensions", {{"offset"}, {"dot_product"}}};
+  for (std::size_t offset = 0; offset <= 500; ++offset) {
+    table.rows.push_back(
+        {static_cast<std::int64_t>(offset), dot(row_of(encoding, 0), row_of(encoding, offset))});
+  }
+  // Recorded from the encodings in double precision, to one decimal.
+  const std::vector<std::pair<std::size_t, double>> recorded = {
+      {0, 64}, {1, 62.1}, {2, 57.4}, {5, 47.2}, {10, 42.8}, {50, 35.0}, {100, 30.5}, {500, 19.1}};
+  for (const auto& [offset, value] : recorded) {
+    report.check({.id = "nearby-alike",
+                  .label = fmt::format("{}", offset),
+                  .measured = number_of(table.rows[offset][1]),
+                  .expected = value,
+                  .tolerance = 0.05});
+  }
+  report.data(std::move(table));
+  report.figure(
+      {.name = "similarity",
+       .title = "How alike two positions are",
+       .kind = FigureKind::line,
+       .data = {"similarity"},
+       .x_column = "offset",
+       .series = {{"dot_product"}},
+       .x_axis = {"offset", "positions"},
+       .y_axis = {"dot product"},
+       .caption = "Nearby positions have similar encodings; the dot product depends on the offset alone and "
+                  "falls with it, not at every step. Vaswani et al. 2017, section 3.5."});
 }
 
 Report run(const Params& params, const Context& context) {
   Params p = params;
   if (!context.tokens.empty()) p.seq_len = context.tokens.size();
   Report report("Sinusoidal positional encodings");
-  const Matrix whole = encode(p, context);
+  const Matrix whole = encode(p.seq_len, p.d_model, p.base, context);
   const Matrix shown = corner(whole, p.positions, p.dimensions);
   const std::string which =
       shown.shape(0) == 2 ? "positions 0 and 1" : fmt::format("positions 0 to {}", shown.shape(0) - 1);
@@ -101,7 +201,12 @@ Report run(const Params& params, const Context& context) {
     }
     report.check({.id = "listing", .measured = worst, .tolerance = 0.0005 + 1e-12});
   }
-  report.check({.id = "rotation", .measured = largest_rotation_error(whole, p.base), .tolerance = 1e-9});
+  double rotation = 0;
+  for (const std::size_t offset : {1U, 2U, 7U, 31U}) {
+    rotation = std::max(rotation, largest_rotation_error(whole, offset, p.base));
+  }
+  report.check({.id = "rotation", .measured = rotation, .tolerance = 1e-9});
+  check_geometry(report, whole, p.base);
   report.explain(fmt::format("column 2i of position t is sin(t / {}^(2i/{})), column 2i + 1 the cosine",
                              p.base, p.d_model));
   if (p.seq_len > 1 && p.d_model > 2) {
@@ -118,6 +223,7 @@ Report run(const Params& params, const Context& context) {
                  .domain = {{-1, 1}},
                  .caption = "Pairs of dimensions turn at geometrically spaced frequencies. Vaswani et al. "
                             "2017, section 3.5."});
+  check_similarity(report, context);
   return report;
 }
 
@@ -135,8 +241,16 @@ Experiment sinusoidal_experiment() {
                     "attnlab sinusoidal --base 100 --explain"},
        .claims = {{"listing", "the printed encodings are the lesson's, to its three decimals"},
                   {"rotation",
-                   "the encoding of the next position is this one's with each pair turned by a fixed angle"}},
-       .breakages = {{"halves", "sines and cosines stand in two halves instead of alternating"}},
+                   "the encoding some positions on is this one's with each pair turned by a fixed angle"},
+                  {"same-length", "every encoding has the length sqrt(d_model / 2)"},
+                  {"offset-alone", "the dot product of two encodings depends on their offset alone"},
+                  {"unique", "no two positions have the same encoding"},
+                  {"geometric", "the frequencies of the pairs are geometrically spaced"},
+                  {"nearby-alike",
+                   "the dot product has its recorded value, the smaller the offset the larger"}},
+       .breakages = {{"halves", "sines and cosines stand in two halves instead of alternating"},
+                     {"sines-only", "the cosines are left out"},
+                     {"one-encoding", "every position gets the encoding of the first"}},
        .lesson_listing = true},
       declare, run);
 }

@@ -171,6 +171,19 @@ Matrix rotated(const Matrix& x, const std::vector<double>& positions, const Rope
   return turned;
 }
 
+double rope_decay(const Rope& rope, double offset) {
+  double real = 0;
+  double imaginary = 0;
+  double sum = 0;
+  for (const long double frequency : rope.inv_freq) {
+    const double angle = offset * static_cast<double>(frequency);
+    real += std::cos(angle);
+    imaginary += std::sin(angle);
+    sum += std::hypot(real, imaginary);
+  }
+  return sum / static_cast<double>(rope.inv_freq.size());
+}
+
 std::vector<double> counted_positions(std::size_t count) {
   std::vector<double> positions(count);
   for (std::size_t i = 0; i < count; ++i) positions[i] = static_cast<double>(i);

@@ -70,6 +70,11 @@ void rotate(std::span<double> vector, double position, const Rope& rope);
 /// as rotate.
 Matrix rotated(const Matrix& x, const std::vector<double>& positions, const Rope& rope);
 
+/// How large scores at this offset can get: the mean of |S_j| over j, where S_j is the sum of exp(i * offset
+/// * frequency) over the first j pairs. (pairs + 1) / 2 at offset 0. Source: Su et al. 2021, section 3.4.3
+/// and figure 2.
+double rope_decay(const Rope& rope, double offset);
+
 /// 0, 1, ... count - 1.
 std::vector<double> counted_positions(std::size_t count);
 

@@ -185,3 +185,14 @@ TEST_CASE("positions: padding on either side does not count") {
   CHECK(positions_without_padding({false, false, true, true}) == std::vector<std::size_t>{0, 0, 0, 1});
   CHECK(positions_without_padding({true, false, true}) == std::vector<std::size_t>{0, 0, 1});
 }
+
+TEST_CASE("positions: the bound of rotary scores falls from its value at offset 0") {
+  const Rope rope = make_rope(128);
+  // Sums of complex exponentials in Python's double precision.
+  CHECK(rope_decay(rope, 0) == 32.5);
+  CHECK(std::abs(rope_decay(rope, 1) - 31.54) < 0.005);
+  CHECK(std::abs(rope_decay(rope, 250) - 6.55) < 0.005);
+  CHECK(std::abs(rope_decay(rope, -250) - rope_decay(rope, 250)) < 1e-12);
+  // One pair: |exp(i * angle)| = 1 at every offset.
+  CHECK(std::abs(rope_decay(make_rope(2), 12345) - 1) < 1e-15);
+}

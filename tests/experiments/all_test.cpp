@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 
 #include "experiments/all.hpp"
-#include "support/run.hpp"
 #include "support/paths.hpp"
+#include "support/run.hpp"
 
 using namespace attnlab;
 
@@ -19,8 +19,7 @@ TEST_CASE("experiments: the list is the folder") {
     listed.insert(stem);
   }
   std::set<std::string> found;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(source_folder) + "/experiments")) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(source_folder) + "/experiments")) {
     if (entry.path().extension() == ".cpp" && entry.path().stem() != "all") found.insert(entry.path().stem());
   }
   CHECK(listed == found);

@@ -83,14 +83,16 @@ std::size_t longest_path(std::size_t seq_len, const LayerMask& mask_of) {
   return layers;
 }
 
-// The longest chain of outputs of one layer that wait for each other: a recurrence's output waits for the one
-// before it, attention's for none.
-std::size_t sequential_steps(std::size_t seq_len, bool waits_for_the_one_before) {
-  std::vector<std::size_t> finished(seq_len);
-  for (std::size_t t = 0; t < seq_len; ++t) {
-    finished[t] = 1 + (waits_for_the_one_before && t > 0 ? finished[t - 1] : 0);
+// The longest chain of outputs of one layer of which each waits for the one before: waits_for(i, j) when
+// output i cannot be computed before output j.
+std::size_t longest_chain(const Mask& waits_for) {
+  std::vector<std::size_t> chain(waits_for.shape(0), 1);
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (waits_for(i, j)) chain[i] = std::max(chain[i], chain[j] + 1);
+    }
   }
-  return *std::max_element(finished.begin(), finished.end());
+  return *std::max_element(chain.begin(), chain.end());
 }
 
 std::size_t whole_logarithm(std::size_t value, std::size_t base) {
@@ -114,8 +116,10 @@ void measure(Report& report, Table& table, const Params& p, std::size_t seq_len,
     if (layer > 0 && !undilated) dilation *= p.kernel;
     return convolution_mask(seq_len, p.kernel, dilation);
   });
-  const std::size_t attention_waits = sequential_steps(seq_len, context.breaks("one-by-one"));
-  const std::size_t recurrence_waits = sequential_steps(seq_len, !context.breaks("all-at-once"));
+  // Attention's outputs read inputs only; a recurrence's output reads the output before it.
+  const Mask none = full_mask(seq_len, seq_len, false);
+  const std::size_t attention_waits = longest_chain(context.breaks("one-by-one") ? previous : none);
+  const std::size_t recurrence_waits = longest_chain(context.breaks("all-at-once") ? none : previous);
   const auto cell = [](std::size_t value) -> Cell { return static_cast<std::int64_t>(value); };
   table.rows.push_back({cell(seq_len), cell(attention), cell(recurrence), cell(convolution), cell(windowed),
                         cell(attention_waits), cell(recurrence_waits)});

@@ -223,7 +223,7 @@ Experiment alibi_experiment() {
                   {"twelve-heads", "12 heads have the slopes of 8 and then every other one of 16",
                    "Press, Smith and Lewis 2022, released code"},
                   {"proportional", "the penalty is the slope times the distance"},
-                  {"relative", "it depends on the distance alone"},
+                  {"relative", "the penalty depends on the distance alone"},
                   {"window", "a head's weight falls to the threshold at ln(1 / threshold) / slope"},
                   {"trains-short",
                    "models trained on short texts predict longer ones better than with sinusoidal positions",

@@ -162,13 +162,14 @@ Experiment equivariance_experiment() {
                   "one and two causal layers whose prefix is put in reverse.",
        .examples = {"attnlab equivariance", "attnlab equivariance -T 64 --explain",
                     "attnlab equivariance --format json"},
-       .claims = {{"equivariant",
-                   "without mask and positions, shuffled tokens give the same outputs, shuffled"},
-                  {"pooled", "without mask and positions, the mean of the outputs does not know the order"},
-                  {"causal-one-layer",
-                   "under a causal mask, the last output of one layer does not know the order of the tokens "
-                   "before it"},
-                  {"causal-two-layers", "the last output of two causal layers does"}},
+       .claims =
+           {{"equivariant", "without mask and positions, shuffled tokens give the same outputs, shuffled"},
+            {"pooled", "without mask and positions, the mean of the outputs does not know the order"},
+            {"causal-one-layer",
+             "under a causal mask, the last output of one layer does not know the order of the tokens "
+             "before it"},
+            {"causal-two-layers",
+             "under a causal mask, the last output of two layers knows the order of the tokens before it"}},
        .breakages = {{"causal", "a causal mask is left on"},
                      {"no-mask", "the causal mask is left out"},
                      {"positions", "positions are added to the keys"}},

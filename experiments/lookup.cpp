@@ -374,8 +374,8 @@ Experiment lookup_experiment() {
             {"differentiable",
              "the output has a gradient by the query, and central differences find what the formula says"},
             {"dot-is-cheaper",
-             "an additive score costs at least twice the operations of a dot product for each hidden unit a "
-             "dimension"},
+             "additive scores with h hidden units cost at least 2 h / d_k times the operations of dot "
+             "products"},
             {"one-product", "all dot products of a sequence are one matrix product",
              "Luong, Pham and Manning 2015, section 3.1"},
             {"hard-limit", "the colder the softmax, the closer to the best key's value alone"},

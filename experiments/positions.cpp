@@ -273,7 +273,7 @@ Experiment positions_experiment() {
                     "attnlab positions --max-positions 512 --shift 400 --explain"},
        .claims = {{"unordered",
                    "without positions the last output does not know the order of the tokens before it"},
-                  {"order-matters", "with positions it does"},
+                  {"order-matters", "with positions the last output knows the order of the tokens before it"},
                   {"shift-changes-nothing", "rotary positions and ALiBi depend on offsets alone"},
                   {"inside-attention",
                    "rotary positions and ALiBi act inside attention: the values know nothing of positions"},

@@ -315,7 +315,9 @@ Experiment scaling_experiment() {
                   {"entropy-undivided", "undivided, the entropy of the weights falls towards 0"},
                   {"jacobian-undivided", "undivided, the Jacobian of the softmax falls towards 0"},
                   {"peak-sqrt", "divided by sqrt(d_k), the largest weight does not depend on the width"},
-                  {"jacobian-sqrt", "divided by sqrt(d_k), neither does the Jacobian: gradients flow"},
+                  {"jacobian-sqrt",
+                   "divided by sqrt(d_k), the Jacobian of the softmax does not depend on the width: "
+                   "gradients flow"},
                   {"peak-linear", "divided by d_k, the weights become even: too much"},
                   {"gradients-vanish",
                    "at a width of 1,024 the undivided Jacobian is less than a fifth of the divided one"}},

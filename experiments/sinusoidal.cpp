@@ -247,7 +247,7 @@ Experiment sinusoidal_experiment() {
                   {"unique", "no two positions have the same encoding"},
                   {"geometric", "the frequencies of the pairs are geometrically spaced"},
                   {"nearby-alike",
-                   "the dot product has its recorded value, the smaller the offset the larger"}},
+                   "nearby positions are alike: the dot product falls with the offset as recorded"}},
        .breakages = {{"halves", "sines and cosines stand in two halves instead of alternating"},
                      {"sines-only", "the cosines are left out"},
                      {"one-encoding", "every position gets the encoding of the first"}},

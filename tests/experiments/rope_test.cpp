@@ -9,8 +9,9 @@
 using namespace attnlab;
 
 TEST_CASE("rope: the text is the end of the lesson's third listing") {
+  const Report report = run_experiment("rope");
   std::string text;
-  for (const Report::Item& item : run_experiment("rope").items()) text += item.text + '\n';
+  for (const Report::Item& item : report.items()) text += item.text + '\n';
   CHECK(text.size() > 100);
   CHECK(embedded_file("lesson/positions.txt").ends_with(text));
 }

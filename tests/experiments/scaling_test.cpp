@@ -9,8 +9,9 @@
 using namespace attnlab;
 
 TEST_CASE("scaling: the text is the lesson's second listing") {
+  const Report report = run_experiment("scaling");
   std::string text;
-  for (const Report::Item& item : run_experiment("scaling").items()) text += item.text + '\n';
+  for (const Report::Item& item : report.items()) text += item.text + '\n';
   CHECK(text == embedded_file("lesson/scaling.txt"));
 }
 

@@ -91,7 +91,8 @@ std::string bar_panel(const FigureData& data, const FigurePanel& panel, const st
   std::string out = fmt::format("${} << EOD\n", name);
   for (std::size_t i = 0; i < panel.categories.size(); ++i) {
     std::string label = panel.categories[i];
-    std::replace(label.begin(), label.end(), '"', '\'');
+    std::replace_if(
+        label.begin(), label.end(), [](char c) { return c == '"' || c == '\n'; }, ' ');
     out += '"' + label + '"';
     for (const FigureSeries& series : panel.series) out += ' ' + number(series.y[i]);
     out += '\n';
@@ -165,7 +166,9 @@ std::string panel_script(const FigureData& data, const FigurePanel& panel, const
 }
 
 std::string figure_script(const FigureData& data) {
-  std::string out = "# " + data.figure.title + "\n# " + data.figure.caption + '\n';
+  std::string about = data.figure.title + ": " + data.figure.caption;
+  std::replace(about.begin(), about.end(), '\n', ' ');
+  std::string out = "# " + about + '\n';
   out +=
       "set termoption noenhanced\nset datafile missing 'NaN'\nset border 3 lw 1\nset tics nomirror\nset grid "
       "lw 0.5 lc rgb '#cccccc'\n";

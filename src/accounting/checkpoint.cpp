@@ -11,6 +11,7 @@
 
 #include "accounting/families.hpp"
 #include "core/error.hpp"
+#include "io/input.hpp"
 #include "io/json.hpp"
 
 namespace attnlab {
@@ -195,6 +196,44 @@ std::vector<std::int64_t> read_shape(const JsonMember& member, const std::string
   return result;
 }
 
+std::vector<StoredTensor> read_shards(const std::string& path) {
+  const std::string name = input_name(path);
+  const FileBytes index = read_bytes(path);
+  const JsonValue document = parse_json(index.bytes, name, {.allow_byte_order_mark = true});
+  const JsonValue* map = document.find("weight_map");
+  if (map == nullptr || map->object() == nullptr) {
+    throw Error(ErrorKind::data,
+                fmt::format("{}: weight_map: an object of tensor and file names is needed", name));
+  }
+  std::set<std::string> shards;
+  for (const JsonMember& member : *map->object()) {
+    const std::string* shard = member.value.string();
+    if (shard == nullptr || shard->empty() || shard->find('/') != std::string::npos) {
+      throw Error(
+          ErrorKind::data,
+          fmt::format("{}: weight_map: {}: the name of a file beside the index is needed", name, member.key));
+    }
+    shards.insert(*shard);
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  std::vector<StoredTensor> tensors;
+  std::set<std::string_view> held;
+  for (const std::string& shard : shards) {
+    const FileBytes bytes = read_bytes(folder + shard);
+    for (StoredTensor& tensor : read_tensor_header(bytes.bytes, folder + shard))
+      tensors.push_back(std::move(tensor));
+  }
+  for (const StoredTensor& tensor : tensors) held.insert(tensor.name);
+  for (const JsonMember& member : *map->object()) {
+    if (held.count(member.key) == 0) {
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: weight_map: {} is not in {}", name, member.key, *member.value.string()));
+    }
+  }
+  return tensors;
+}
+
 }  // namespace
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -230,6 +269,12 @@ std::vector<StoredTensor> read_tensor_header(std::string_view bytes, const std::
     if (member.key != "__metadata__") tensors.push_back({member.key, read_shape(member, name)});
   }
   return tensors;
+}
+
+std::vector<StoredTensor> read_stored_tensors(const std::string& path) {
+  if (path.ends_with(".json")) return read_shards(path);
+  const FileBytes file = read_bytes(path);
+  return read_tensor_header(file.bytes, input_name(path));
 }
 
 bool CheckpointComparison::agrees() const {

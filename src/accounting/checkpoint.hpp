@@ -26,6 +26,11 @@ std::vector<StoredTensor> derive_tensors(const ModelConfig& config);
 /// JSON, or a shape that is no list of sizes.
 std::vector<StoredTensor> read_tensor_header(std::string_view bytes, const std::string& name);
 
+/// The tensors of a .safetensors file, or of all shards that a model.safetensors.index.json beside them
+/// names. Throws Error(io) when a file cannot be read, Error(data) for a header, an index or a shard name
+/// that is not sound.
+std::vector<StoredTensor> read_stored_tensors(const std::string& path);
+
 struct ShapeDifference {
   std::string name;
   std::vector<std::int64_t> stored;

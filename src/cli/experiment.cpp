@@ -85,6 +85,10 @@ Outcome run(const Experiment& experiment, ExperimentCall& call, const OptionSet&
     add_difference(result.report, run_experiment(experiment, *default_session, default_context));
   }
   Outcome outcome = present(result, call.presentation, environment);
+  for (const std::string& text : result.report.disagreements()) {
+    outcome.status = 1;
+    outcome.notes += fmt::format("attnlab: {}\n", text);
+  }
   if (call.check && !result.report.passed()) {
     outcome.status = 1;
     for (const Check& check : result.report.checks()) {

@@ -136,6 +136,11 @@ Report& Report::check(Check check) {
   return *this;
 }
 
+Report& Report::disagree(std::string text) {
+  disagreements_.push_back(std::move(text));
+  return *this;
+}
+
 Report& Report::figure(Figure figure) {
   figures_.push_back(std::move(figure));
   return *this;
@@ -187,6 +192,7 @@ void Report::append(const Report& other) {
   checks_.insert(checks_.end(), other.checks_.begin(), other.checks_.end());
   figures_.insert(figures_.end(), other.figures_.begin(), other.figures_.end());
   explanation_.insert(explanation_.end(), other.explanation_.begin(), other.explanation_.end());
+  disagreements_.insert(disagreements_.end(), other.disagreements_.begin(), other.disagreements_.end());
 }
 
 Table long_form(const Grid& grid) {

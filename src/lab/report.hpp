@@ -125,6 +125,8 @@ class Report {
   Report& value(std::string name, Value value);
   Report& check(Check check);
   Report& figure(Figure figure);
+  /// A comparison that the user asked for does not hold: told on standard error, exit status 1.
+  Report& disagree(std::string text);
   /// A line of --explain: a formula with the numbers put in.
   Report& explain(std::string text);
 
@@ -143,6 +145,7 @@ class Report {
   std::vector<Check>& checks() { return checks_; }
   const std::vector<Figure>& figures() const { return figures_; }
   const std::vector<std::string>& explanation() const { return explanation_; }
+  const std::vector<std::string>& disagreements() const { return disagreements_; }
   /// Names of tables and grids in the order they were added: what --tables lists.
   const std::vector<std::string>& data_names() const { return data_names_; }
 
@@ -170,6 +173,7 @@ class Report {
   std::vector<Check> checks_;
   std::vector<Figure> figures_;
   std::vector<std::string> explanation_;
+  std::vector<std::string> disagreements_;
   std::vector<std::string> data_names_;
 };
 

@@ -1,5 +1,8 @@
 #include "accounting/checkpoint.hpp"
 
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -17,6 +20,24 @@ namespace {
 ModelConfig model(const std::string& name) {
   return read_model_config(embedded_file("models/" + name + ".json"), name);
 }
+
+/// A folder that goes with the test.
+class Folder {
+ public:
+  Folder()
+      : path_(std::filesystem::temp_directory_path() / fmt::format("attnlab-checkpoint-{}", std::rand())) {
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::string path = (path_ / name).string();
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
 
 /// A safetensors file of that header, without data.
 std::string with_length(const std::string& header) {
@@ -206,4 +227,33 @@ TEST_CASE("checkpoint: a header that is not sound gets one line") {
   CHECK(error_of(with_length("{\"a\": {\"shape\": [2, -1]}}")) ==
         "m.safetensors: tensor a: the shape is no list of sizes");
   CHECK(error_of(with_length("{\"a\": ")).starts_with("m.safetensors: line 1, column "));
+}
+
+TEST_CASE("checkpoint: an index gathers the shards beside it") {
+  const Folder folder;
+  auto first = derive_tensors(model("distilgpt2"));
+  const std::vector<StoredTensor> second(first.begin() + 40, first.end());
+  first.resize(40);
+  folder.write("model-1.safetensors", header_of(first));
+  folder.write("model-2.safetensors", header_of(second));
+  std::string map;
+  for (const StoredTensor& tensor : first)
+    map += fmt::format("\"{}\": \"model-1.safetensors\", ", tensor.name);
+  for (const StoredTensor& tensor : second)
+    map += fmt::format("\"{}\": \"model-2.safetensors\", ", tensor.name);
+  map.resize(map.size() - 2);
+  const std::string path = folder.write("model.safetensors.index.json",
+                                        fmt::format("{{\"metadata\": {{}}, \"weight_map\": {{{}}}}}", map));
+  const ModelConfig config = model("distilgpt2");
+  const CheckpointComparison result = compare_checkpoint(config, read_stored_tensors(path));
+  CHECK(result.agrees());
+  CHECK(result.matched == first.size() + second.size());
+  CHECK(result.stored_elements == 81912576);
+
+  const std::string outside = folder.write("outside.json", R"({"weight_map": {"a": "../m.safetensors"}})");
+  CHECK_THROWS_AS(read_stored_tensors(outside), Error);
+  const std::string absent = folder.write("absent.json", R"({"weight_map": {"a": "model-1.safetensors"}})");
+  CHECK_THROWS_WITH_AS(read_stored_tensors(absent),
+                       fmt::format("{}: weight_map: a is not in model-1.safetensors", absent).c_str(), Error);
+  CHECK_THROWS_AS(read_stored_tensors(folder.write("no.json", R"({"a": 1})")), Error);
 }

@@ -6,19 +6,16 @@
 // Source: Radford et al. 2019 (GPT-2); Kaplan et al. 2020, section 2.1, for 6 N; Chowdhery et al. 2022,
 // appendix B, for 12 L T d; Korthikanti et al. 2022, equation 2, for activations.
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "accounting/account.hpp"
-#include "accounting/checkpoint.hpp"
-#include "accounting/config.hpp"
-#include "accounting/families.hpp"
 #include "core/error.hpp"
-#include "core/integer.hpp"
 #include "experiments/all.hpp"
 #include "io/input.hpp"
+#include "lab/counted_model.hpp"
 #include "lab/embedded_files.hpp"
+#include "lab/model_tables.hpp"
 
 namespace attnlab::experiments {
 namespace {
@@ -61,7 +58,7 @@ void declare_size(OptionSet& options, const Params& p, const std::string& name,
 }
 
 void declare(OptionSet& options, Params& p) {
-  constexpr std::int64_t largest = std::int64_t{1} << 40;
+  constexpr std::int64_t largest = std::int64_t{1} << 30;
   WhatIf& what_if = p.what_if;
   options.file("config", p.config, "a Hugging Face config.json to count");
   options.text("model", p.model, "NAME", "an embedded model to count; list shows them");
@@ -100,61 +97,13 @@ void declare(OptionSet& options, Params& p) {
 
 // The model.
 
-struct Subject {
-  std::string name;
-  ModelConfig config;
-  ParameterCount count;
-};
-
-bool is_embedded(std::string_view name) {
-  const auto& files = embedded_files();
-  return std::any_of(files.begin(), files.end(), [&](const EmbeddedFile& file) {
-    return file.path == fmt::format("models/{}.json", name);
-  });
-}
-
-std::vector<std::string> embedded_names() {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (!file.path.starts_with("models/") || !file.path.ends_with(".json")) continue;
-    names.emplace_back(file.path.substr(7, file.path.size() - 12));
-  }
-  return names;
-}
-
-Subject count(std::string name, ModelConfig config) {
-  ParameterCount parameters = count_parameters(config.architecture);
-  return {std::move(name), std::move(config), std::move(parameters)};
-}
-
-Subject load_embedded(const std::string& name, const ReadOptions& options) {
-  if (!is_embedded(name)) {
-    const std::string near = nearest_word(name, embedded_names());
-    throw Error(ErrorKind::usage,
-                fmt::format("--model: {} is no embedded model{}; --model list shows them", name,
-                            near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
-  }
-  return count(name, read_model_config(embedded_file(fmt::format("models/{}.json", name)), name, options));
-}
-
-/// What is wrong in a file is its content's fault, not the command line's.
-Subject load_file(const std::string& path, const ReadOptions& options) {
-  const FileBytes file = read_bytes(path);
-  try {
-    return count(input_name(path), read_model_config(file.bytes, input_name(path), options));
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::data) throw Error(ErrorKind::io, error.what());
-    throw;
-  }
-}
-
-Subject load(const Params& p, const WhatIf& what_if) {
+CountedModel load(const Params& p, const WhatIf& what_if) {
   if (!p.config.empty() && !p.model.empty()) {
     throw Error(ErrorKind::usage, "--config and --model: give one of them");
   }
   const ReadOptions options{p.as, what_if};
-  if (!p.config.empty()) return load_file(p.config, options);
-  return load_embedded(p.model.empty() ? "gpt2" : p.model, options);
+  if (!p.config.empty()) return count_model_file(p.config, options);
+  return count_embedded_model(p.model.empty() ? "gpt2" : p.model, options);
 }
 
 /// The sizes to set: those given, the tie, a padded vocabulary, and in the lesson as many positions as
@@ -183,15 +132,6 @@ Workload workload_of(const Params& p, const Architecture& a) {
 
 // Telling it.
 
-Value value_of(const Quantity& quantity) {
-  if (quantity.per == 1) return quantity.value;
-  return quantity.real();
-}
-Cell cell_of(const Quantity& quantity) {
-  if (quantity.per == 1) return quantity.value;
-  return quantity.real();
-}
-
 /// The lesson's text, to the letter.
 void tell_lesson(Report& report, const ParameterCount& count, const std::vector<AccountGroup>& account,
                  std::int64_t seq_len) {
@@ -214,32 +154,6 @@ void tell_lesson(Report& report, const ParameterCount& count, const std::vector<
       with_thousands(seq_len), with_thousands(figure("score_entries"))));
 }
 
-std::string figure_line(const Quantity& quantity, const Quantity* exact) {
-  const std::string value =
-      quantity.per == 1 ? with_thousands(quantity.value) : fmt::format("{:.1f}", quantity.real());
-  std::string beside = quantity.unit == "bytes" ? byte_text(quantity.value) : "";
-  if (exact != nullptr) beside = fmt::format("{:.1f} %", 100 * quantity.real() / exact->real());
-  std::string line = fmt::format("  {:<31}{:>26}  {:<24}{}", quantity.name, value, beside, quantity.meaning);
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
-void tell_model(Report& report, const Subject& subject, const std::vector<AccountGroup>& account) {
-  const Architecture& a = subject.config.architecture;
-  report.line(fmt::format("{}: {} of family {}, {} layers of width {}", subject.name, a.model_class,
-                          a.model_type, a.main_stack().layers.size(), with_thousands(a.d_model)));
-  for (const std::string& note : subject.config.notes) report.line("note: " + note);
-  for (const AccountGroup& group : account) {
-    report.line("").line(group.title);
-    const bool relative = group.name == "training-flops";
-    const Quantity* exact = relative ? find_figure(account, "training_per_token") : nullptr;
-    for (const Quantity& quantity : group.quantities) {
-      const bool is_per_token = relative && quantity.name != "training_compute";
-      report.line(figure_line(quantity, is_per_token ? exact : nullptr));
-    }
-  }
-}
-
 void tell_hours(Report& report, const Params& p, const std::vector<AccountGroup>& account) {
   const Quantity* compute = find_figure(account, "training_compute");
   if (compute == nullptr) return;
@@ -255,113 +169,35 @@ void tell_hours(Report& report, const Params& p, const std::vector<AccountGroup>
       with_thousands(compute->value), p.gpu_flops, p.utilisation, hours));
 }
 
-Table account_table(const std::vector<AccountGroup>& account) {
-  Table table{"account",
-              "All figures",
-              {{"figure"}, {"value"}, {"unit"}, {"group"}, {"formula"}, {"numbers"}, {"meaning"}}};
-  for (const AccountGroup& group : account) {
-    for (const Quantity& q : group.quantities) {
-      table.rows.push_back({q.name, cell_of(q), q.unit, group.name, q.formula, q.numbers, q.meaning});
-    }
-  }
-  return table;
-}
-
-Table component_table(const ParameterCount& count) {
-  Table table{"components",
-              "Components, which sum to the total",
-              {{"component"},
-               {"part"},
-               {"shape"},
-               {"layers"},
-               {"copies"},
-               {"per_layer"},
-               {"parameters"},
-               {"active"}}};
-  for (const Component& row : count.components) {
-    table.rows.push_back({full_name(row), std::string(name_of(row.part)), shape_text(row.shape), row.layers,
-                          row.copies, row.per_layer, row.parameters, row.active_once});
-  }
-  return table;
-}
-
-Table defaults_table(const ModelConfig& config) {
-  Table table{"defaults", "Keys that the config leaves out", {{"key"}, {"value"}, {"reason"}}};
-  for (const DefaultTaken& taken : config.defaults)
-    table.rows.push_back({taken.key, taken.value, taken.reason});
-  return table;
-}
-
-Table stored_table(const Architecture& a) {
-  Table table{
-      "stored", "What files and the hub may show instead", {{"stored"}, {"added"}, {"exact"}, {"reason"}}};
-  for (const StoredVariant& variant : stored_variants(a)) {
-    table.rows.push_back({variant.stored, variant.added, variant.exact, variant.reason});
-  }
-  return table;
-}
-
-/// Figures of two models side by side; those that only one has are left empty.
-Table side_by_side(std::string name, std::string title, const Subject& one,
-                   const std::vector<AccountGroup>& account, const Subject& other,
-                   const std::vector<AccountGroup>& other_account) {
-  Table table{std::move(name),
-              std::move(title),
-              {{"figure"},
-               {one.name},
-               {other.name + (other.name == one.name ? " changed" : "")},
-               {"difference"},
-               {"ratio"}}};
-  for (const AccountGroup& group : account) {
-    for (const Quantity& q : group.quantities) {
-      const Quantity* counterpart = find_figure(other_account, q.name);
-      if (counterpart == nullptr) {
-        table.rows.push_back({q.name, cell_of(q), {}, {}, {}});
-        continue;
-      }
-      Cell difference = counterpart->real() - q.real();
-      if (q.per == 1 && counterpart->per == 1) difference = counterpart->value - q.value;
-      Cell ratio = {};
-      if (q.value != 0) ratio = counterpart->real() / q.real();
-      table.rows.push_back({q.name, cell_of(q), cell_of(*counterpart), difference, ratio});
-    }
-  }
-  return table;
-}
-
-void add_comparison(Report& report, const Params& p, const Subject& subject,
-                    const std::vector<AccountGroup>& account) {
-  const Subject other = is_embedded(p.compare) ? load_embedded(p.compare, {}) : load_file(p.compare, {});
-  const auto other_account =
-      account_for(other.config.architecture, other.count, workload_of(p, other.config.architecture));
-  report.table(side_by_side("compare", fmt::format("{} beside {}", subject.name, other.name), subject,
-                            account, other, other_account));
+void add_comparison(Report& report, const Params& p, const CountedModel& model,
+                    const std::vector<AccountGroup>& account, const CountedModel& other) {
+  const Architecture& a = other.config.architecture;
+  const auto other_account = account_for(a, other.count, workload_of(p, a));
+  report.table(side_by_side("compare", fmt::format("{} beside {}", model.name, other.name), account,
+                            model.name, other_account, other.name));
 }
 
 /// What the changed sizes change, beside the model as it is.
-void add_change(Report& report, const Params& p, const Subject& subject,
-                const std::vector<AccountGroup>& account) {
-  const Subject before = load(p, {});
-  const auto before_account =
-      account_for(before.config.architecture, before.count, workload_of(p, before.config.architecture));
-  report.table(
-      side_by_side("change", "What the changed sizes change", before, before_account, subject, account));
+void add_change(Report& report, const Params& p, const std::vector<AccountGroup>& account) {
+  const CountedModel before = load(p, {});
+  const Architecture& a = before.config.architecture;
+  report.table(side_by_side("change", "What the changed sizes change",
+                            account_for(a, before.count, workload_of(p, a)), before.name, account,
+                            "changed"));
 }
 
-void compare_weights(Report& report, const Params& p, const Subject& subject) {
-  const CheckpointComparison result = compare_checkpoint(subject.config, read_stored_tensors(p.weights));
-  Table table{
-      "tensors", "Tensors that differ", {{"difference"}, {"tensor"}, {"stored"}, {"derived"}, {"reason"}}};
-  for (const StoredTensor& tensor : result.missing) {
-    table.rows.push_back({"missing", tensor.name, {}, shape_text(tensor.shape), {}});
+CheckpointComparison compare_weights(const Params& p, const CountedModel& model) {
+  try {
+    return compare_checkpoint(model.config, read_stored_tensors(p.weights));
+  } catch (const Error& error) {
+    // What is wrong in a file is no wrong use of the command line.
+    if (error.kind() == ErrorKind::data) throw Error(ErrorKind::io, error.what());
+    throw;
   }
-  for (const ExtraTensor& tensor : result.extra) {
-    table.rows.push_back({"extra", tensor.name, shape_text(tensor.shape), {}, tensor.reason});
-  }
-  for (const ShapeDifference& tensor : result.other_shape) {
-    table.rows.push_back(
-        {"other shape", tensor.name, shape_text(tensor.stored), shape_text(tensor.derived), {}});
-  }
+}
+
+void tell_weights(Report& report, const Params& p, const CountedModel& model) {
+  const CheckpointComparison result = compare_weights(p, model);
   const std::string text =
       fmt::format("{}: {} tensors match, {} missing, {} extra, {} of another shape; {} numbers stored",
                   input_name(p.weights), result.matched, result.missing.size(), result.extra.size(),
@@ -372,11 +208,8 @@ void compare_weights(Report& report, const Params& p, const Subject& subject) {
   report.value("tensors_extra", static_cast<std::int64_t>(result.extra.size()));
   report.value("tensors_other_shape", static_cast<std::int64_t>(result.other_shape.size()));
   report.line("").line(text);
-  if (table.rows.empty()) {
-    report.data(std::move(table));
-  } else {
-    report.table(std::move(table));
-  }
+  Table table = tensors_table(result);
+  if (!table.rows.empty()) report.table(std::move(table));
   if (!result.agrees()) report.disagree(text);
 }
 
@@ -386,17 +219,17 @@ Report list_models() {
       "models",
       "",
       {{"model"}, {"family"}, {"total"}, {"embedding"}, {"lm_head"}, {"active"}, {"kv_bytes_per_token"}}};
-  for (const std::string& name : embedded_names()) {
-    const Subject subject = load_embedded(name, {});
-    const ParameterCount& c = subject.count;
-    table.rows.push_back({name, subject.config.architecture.model_type, c.total, c.embedding, c.lm_head,
-                          c.active, 2 * cache_elements_per_token(subject.config.architecture)});
+  for (const std::string& name : embedded_model_names()) {
+    const CountedModel model = count_embedded_model(name);
+    const ParameterCount& c = model.count;
+    table.rows.push_back({name, model.config.architecture.model_type, c.total, c.embedding, c.lm_head,
+                          c.active, 2 * cache_elements_per_token(model.config.architecture)});
   }
   return report.table(std::move(table));
 }
 
-Report emit_config(const Subject& subject) {
-  const Architecture& a = subject.config.architecture;
+Report emit_config(const CountedModel& model) {
+  const Architecture& a = model.config.architecture;
   const Attention& attention = a.main_stack().layers.front().attention;
   Report report("Sizes as read");
   const auto add = [&](const char* name, const Value& value, const std::string& text) {
@@ -409,13 +242,13 @@ Report emit_config(const Subject& subject) {
   add_size("kv_heads", attention.kv_heads);
   add_size("head_dim", attention.key_dim);
   add_size("vocab", a.vocab);
-  add_size("ffn", subject.config.ffn);
+  add_size("ffn", model.config.ffn);
   if (!a.rotary.type.empty()) {
     add("rope_type", a.rotary.type, a.rotary.type);
     add("rope_theta", a.rotary.theta, fmt::format("{}", a.rotary.theta));
     add("rope_factor", a.rotary.factor, fmt::format("{}", a.rotary.factor));
   }
-  return report.data(defaults_table(subject.config));
+  return report.data(defaults_table(model.config));
 }
 
 // Claims.
@@ -438,18 +271,18 @@ int agreeing_models() {
     const std::string_view row = rows.substr(0, rows.find('\n'));
     rows.remove_prefix(std::min(row.size() + 1, rows.size()));
     const std::string name(row.substr(0, row.find(',')));
-    const Subject subject = load_embedded(name, {});
-    const ParameterCount& c = subject.count;
-    const std::string ours = fmt::format(
-        "{},{},{},{},{},", name, to_string(c.total), to_string(c.embedding + c.lm_head), to_string(c.active),
-        to_string(2 * cache_elements_per_token(subject.config.architecture)));
+    const CountedModel model = count_embedded_model(name);
+    const ParameterCount& c = model.count;
+    const std::string ours =
+        fmt::format("{},{},{},{},{},", name, to_string(c.total), to_string(c.embedding + c.lm_head),
+                    to_string(c.active), to_string(2 * cache_elements_per_token(model.config.architecture)));
     agreeing += row.starts_with(ours) ? 1 : 0;
   }
   return agreeing;
 }
 
 void add_claims(Report& report, const Context& context) {
-  const Subject gpt2 = load_embedded("gpt2", {});
+  const CountedModel gpt2 = count_embedded_model("gpt2");
   const auto account = account_for(gpt2.config.architecture, gpt2.count, {});
   const auto figure = [&](const char* name) { return find_figure(account, name)->real(); };
   const bool twice = context.breaks("tied-matrix-twice");
@@ -484,28 +317,47 @@ void add_claims(Report& report, const Context& context) {
   published("big", big, 213e6);
 }
 
-void explain(Report& report, const Subject& subject, const std::vector<AccountGroup>& account) {
-  for (const Component& component : subject.count.components) report.explain(explained(component));
+void explain(Report& report, const CountedModel& model, const std::vector<AccountGroup>& account) {
+  for (const Component& component : model.count.components) report.explain(explained(component));
   for (const AccountGroup& group : account) {
     for (const Quantity& quantity : group.quantities) report.explain(explained(quantity));
   }
 }
 
+/// Tables that text shows for a model asked for, and not with the lesson's listing.
+void add_tables(Report& report, const Params& p, const CountedModel& model,
+                const std::vector<AccountGroup>& account) {
+  const auto add = [&report](Table table, bool in_text) {
+    if (in_text) {
+      report.table(std::move(table));
+    } else {
+      report.data(std::move(table));
+    }
+  };
+  const bool asked_for = !p.is_lesson();
+  add(account_table(account), false);
+  add(component_table(model.count), asked_for);
+  add(defaults_table(model.config), asked_for && !model.config.defaults.empty());
+  add(stored_table(model.config.architecture), p.stored);
+}
+
 Report run(const Params& p, const Context& context) {
   if (p.model == "list") return list_models();
   const WhatIf what_if = changes(p);
-  const Subject subject = load(p, what_if);
-  if (p.emit == "config") return emit_config(subject);
-  const Architecture& a = subject.config.architecture;
+  const CountedModel model = load(p, what_if);
+  if (p.emit == "config") return emit_config(model);
+  const Architecture& a = model.config.architecture;
   const Workload workload = workload_of(p, a);
-  const auto account = account_for(a, subject.count, workload);
+  const auto account = account_for(a, model.count, workload);
 
   Report report("Parameters, work and memory of a model");
-  if (p.is_lesson() && subject.count.per_block) {
-    tell_lesson(report, subject.count, account, workload.seq_len);
+  std::vector<CountedModel> bars = {model};
+  if (p.is_lesson()) {
+    tell_lesson(report, model.count, account, workload.seq_len);
     add_claims(report, context);
+    for (const char* larger : {"gpt2-medium", "gpt2-large"}) bars.push_back(count_embedded_model(larger));
   } else {
-    tell_model(report, subject, account);
+    for (std::string& line : model_lines(model, account, workload.seq_len)) report.line(std::move(line));
   }
   for (const AccountGroup& group : account) {
     for (const Quantity& quantity : group.quantities) report.value(quantity.name, value_of(quantity));
@@ -514,29 +366,23 @@ Report run(const Params& p, const Context& context) {
     WhatIf unpadded = what_if;
     unpadded.vocab = p.what_if.vocab;
     report.value("padded_vocab", a.vocab);
-    report.value("added", subject.count.total - load(p, unpadded).count.total);
+    report.value("added", model.count.total - load(p, unpadded).count.total);
   }
-  report.data(account_table(account));
   tell_hours(report, p, account);
-  if (p.is_lesson()) {
-    report.data(component_table(subject.count)).data(defaults_table(subject.config));
-  } else {
-    report.table(component_table(subject.count));
-    if (!subject.config.defaults.empty()) report.table(defaults_table(subject.config));
+  add_tables(report, p, model, account);
+  if (!p.is_lesson() && !what_if.empty()) add_change(report, p, account);
+  if (!p.compare.empty()) {
+    bars.push_back(is_embedded_model(p.compare) ? count_embedded_model(p.compare)
+                                                : count_model_file(p.compare));
+    add_comparison(report, p, model, account, bars.back());
   }
-  if (p.stored) {
-    report.table(stored_table(a));
-  } else {
-    report.data(stored_table(a));
-  }
-  if (!p.is_lesson() && !what_if.empty()) add_change(report, p, subject, account);
-  if (!p.compare.empty()) add_comparison(report, p, subject, account);
-  if (!p.weights.empty()) compare_weights(report, p, subject);
-  if (p.expect && subject.count.total != *p.expect) {
-    report.disagree(fmt::format("--expect: the total is {}, not {}", with_thousands(subject.count.total),
+  report.data(parts_table(bars)).figure(parts_figure());
+  if (!p.weights.empty()) tell_weights(report, p, model);
+  if (p.expect && model.count.total != *p.expect) {
+    report.disagree(fmt::format("--expect: the total is {}, not {}", with_thousands(model.count.total),
                                 with_thousands(*p.expect)));
   }
-  explain(report, subject, account);
+  explain(report, model, account);
   return report;
 }
 

@@ -431,7 +431,7 @@ class Builder {
     }
     std::vector<std::int64_t> result;
     for (std::int64_t i = 0; i < layers; ++i) {
-      // Where --layers asks for more than the file lists, the pattern goes on.
+      // Where an option asks for more layers than the file lists, the pattern goes on.
       const std::string* type = (*list)[static_cast<std::size_t>(i % named)].string();
       const bool slides = type != nullptr && *type == "sliding_attention";
       if (!slides && (type == nullptr || *type != "full_attention")) {
@@ -755,6 +755,7 @@ ModelConfig read_model_config(std::string_view text, const std::string& name, co
   }
   ConfigKeys keys(name, *object, outer);
   keys.set_class_defaults(family->defaults);
+  if (options.what_if.layers) keys.repeat_lists();
   ModelConfig result = Builder(*family, keys, options.what_if).build();
   result.notes = std::move(notes);
   if (!options.as.empty()) {

@@ -92,12 +92,15 @@ std::optional<PerLayer> ConfigKeys::per_layer(std::string_view aliases, std::int
     if (!one) return std::nullopt;
     return PerLayer{std::vector<std::int64_t>(static_cast<std::size_t>(layers), one->value), one->origin};
   }
-  if (static_cast<std::int64_t>(list->size()) != layers) {
+  const bool fits = static_cast<std::int64_t>(list->size()) == layers || (repeats_lists_ && !list->empty());
+  if (!fits) {
     fail(found.key,
          fmt::format("a list of {} for {} layers; one number each is needed", list->size(), layers));
   }
   PerLayer result{{}, std::string(found.key)};
-  for (const JsonValue& value : *list) result.values.push_back(whole(value, found.key, least));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(layers); ++i) {
+    result.values.push_back(whole((*list)[i % list->size()], found.key, least));
+  }
   return result;
 }
 

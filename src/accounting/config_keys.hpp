@@ -32,12 +32,15 @@ std::vector<std::string_view> words(std::string_view list);
 
 class ConfigKeys {
  public:
-  static constexpr std::int64_t largest_size = std::int64_t{1} << 40;
+  /// Sizes up to here multiply in pairs within 63 bits.
+  static constexpr std::int64_t largest_size = std::int64_t{1} << 30;
 
   /// `outer` encloses a nested text_config and answers for what that leaves out; may be nullptr.
   ConfigKeys(std::string file, const JsonValue& object, const JsonValue* outer)
       : file_(std::move(file)), object_(&object), outer_(outer) {}
 
+  /// A list shorter or longer than the layers is repeated or cut, where an option changed their number.
+  void repeat_lists() { repeats_lists_ = true; }
   void set_class_defaults(std::span<const ClassDefault> known) { class_defaults_ = known; }
   const std::string& file() const { return file_; }
 
@@ -81,6 +84,7 @@ class ConfigKeys {
   const JsonValue* object_;
   const JsonValue* outer_;
   std::span<const ClassDefault> class_defaults_;
+  bool repeats_lists_ = false;
   std::vector<DefaultTaken> defaults_taken_;
 };
 

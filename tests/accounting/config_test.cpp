@@ -104,18 +104,18 @@ TEST_CASE("accounting: a bad config gets one line with file and key and rule") {
   CHECK(error_of(small_with("num_key_value_heads", "3")) ==
         "c.json: num_key_value_heads: 3 key heads do not divide 4 heads (num_attention_heads)");
   CHECK(error_of(small_with("num_hidden_layers", "2.5")) ==
-        "c.json: num_hidden_layers: 2.5 where a whole number from 1 to 1099511627776 is needed");
+        "c.json: num_hidden_layers: 2.5 where a whole number from 1 to 1073741824 is needed");
   CHECK(error_of(small_with("num_hidden_layers", "0")) ==
-        "c.json: num_hidden_layers: 0 where a whole number from 1 to 1099511627776 is needed");
+        "c.json: num_hidden_layers: 0 where a whole number from 1 to 1073741824 is needed");
   CHECK(error_of(small_with("num_hidden_layers", "-3")) ==
-        "c.json: num_hidden_layers: -3 where a whole number from 1 to 1099511627776 is needed");
+        "c.json: num_hidden_layers: -3 where a whole number from 1 to 1073741824 is needed");
   CHECK(error_of(small_with("vocab_size", "1000000000000000000000000000000")) ==
-        "c.json: vocab_size: 1000000000000000000000000000000 where a whole number from 1 to 1099511627776 is "
+        "c.json: vocab_size: 1000000000000000000000000000000 where a whole number from 1 to 1073741824 is "
         "needed");
   CHECK(error_of(small_with("num_hidden_layers", "100001")) ==
         "c.json: num_hidden_layers: 100001 layers; at most 100000 are counted");
   CHECK(error_of(small_with("hidden_size", "\"64\"")) ==
-        "c.json: hidden_size: a string where a whole number from 1 to 1099511627776 is needed");
+        "c.json: hidden_size: a string where a whole number from 1 to 1073741824 is needed");
   CHECK(error_of(small_with("hidden_size", "")) ==
         "c.json: hidden_size: the key is missing; it gives the width of the model");
   CHECK(error_of(small_with("hidden_size", "null")) ==
@@ -133,6 +133,7 @@ TEST_CASE("accounting: a bad config gets one line with file and key and rule") {
         "LlamaForCausalLM is");
   CHECK(error_of(small_with("rope_scaling", "{\"type\": 4}")) ==
         "c.json: rope_scaling: type: a number where a string is needed");
+  CHECK(error_of(small_with("head_dim", "1073741825")).starts_with("c.json: head_dim: 1073741825 where"));
   CHECK(error_of("[1]") == "c.json: an array where a config is an object");
   CHECK(error_of(small_with("model_type", "7")) == "c.json: model_type: a number where a string is needed");
 }
@@ -244,6 +245,12 @@ TEST_CASE("accounting: one size of a real model can be changed") {
   latent.kv_heads = 1;
   CHECK_THROWS_WITH_AS(embedded_model("deepseek-v3", {.as = "", .what_if = latent}),
                        "--kv-heads: latent attention has neither key heads nor one head width", Error);
+  WhatIf three;
+  three.layers = 3;
+  CHECK(read(small_with("intermediate_size", "[256, 128]"), {.as = "", .what_if = three})
+            .architecture.main_stack()
+            .layers[2]
+            .mlp.width == 256);
   WhatIf few;
   few.layers = 26;
   CHECK(embedded_model("gpt-oss-20b", {.as = "", .what_if = few})

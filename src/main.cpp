@@ -17,6 +17,7 @@
 
 #include "cli/cli.hpp"
 #include "core/error.hpp"
+#include "core/matmul.hpp"
 #include "io/writer.hpp"
 
 namespace {
@@ -112,6 +113,7 @@ int write_result(const Outcome& outcome) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has left is no fault; the writer is told by EPIPE
   std::signal(SIGINT, stop_at_once);
+  set_blas_threads(1);  // our own threads call it; its last bits depend on its thread count
   ProgressLine progress;
   Environment environment = environment_of_process();
   if (environment.error_is_terminal)

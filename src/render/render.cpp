@@ -41,6 +41,7 @@ const std::vector<Renderer>& renderers() {
       {"tsv", {".tsv"}, render_tsv},
       {"json", {".json"}, render_json},
       {"ndjson", {".ndjson", ".jsonl"}, render_ndjson},
+      {"npy", {".npy"}, render_npy},
       {"md", {".md"}, render_markdown},
       {"gnuplot", {".gp", ".gnuplot"}, render_gnuplot},
       {"vega-lite", {".vl.json"}, render_vega_lite},

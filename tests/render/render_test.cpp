@@ -93,6 +93,15 @@ TEST_CASE("render: text of one array is NumPy's") {
   CHECK(render_text(sample(), {.table = "weights"}) == "[[1.   0.  ]\n [0.25 0.75]]\n");
 }
 
+TEST_CASE("render: npy holds an array or the numbers of a table") {
+  const std::string bytes = render_npy(sample(), {.table = "weights"});
+  CHECK(bytes.starts_with("\x93NUMPY\x01"));
+  CHECK(bytes.find("'shape': (2, 2)") != std::string::npos);
+  CHECK(bytes.size() == 128 + 4 * sizeof(double));
+  CHECK_THROWS_WITH_AS(render_npy(sample(), {}), doctest::Contains("column name of spread holds words"),
+                       Error);
+}
+
 TEST_CASE("render: markdown escapes bars") {
   Result result;
   result.report.table({"t", "", {{"a|b"}}, {{std::string("x|y")}}});

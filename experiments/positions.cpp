@@ -81,6 +81,7 @@ Matrix added_positions(Scheme scheme, const Layer& layer, std::size_t first, con
 Attention attend(Scheme scheme, const Layer& layer, const std::vector<std::size_t>& order, std::size_t first,
                  const Context& context) {
   if (context.breaks("no-positions")) scheme = Scheme::none;
+  if (context.breaks("always-alibi")) scheme = Scheme::alibi;
   Matrix x = added_positions(scheme, layer, first, context);
   for (std::size_t t = 0; t < order.size(); ++t) {
     for (std::size_t c = 0; c < x.shape(1); ++c) x(t, c) += layer.in.x(order[t], c);
@@ -147,6 +148,15 @@ bool refuses_the_end(const Layer& layer, const Context& context) {
   return false;
 }
 
+// The share of its weight that the last of 2 * trained tokens gives to keys farther away than any two of
+// `trained` tokens were.
+double weight_on_unseen_distances(Scheme scheme, const Layer& layer, std::size_t trained,
+                                  const Context& context) {
+  const Matrix weights = attend(scheme, layer, counted(2 * trained), 0, context).weights;
+  const std::span<const double> last = row_of(weights, 2 * trained - 1);
+  return pairwise_sum(last.first(trained));
+}
+
 bool is_chosen(const Params& p, const std::string& name) { return p.scheme == "all" || p.scheme == name; }
 
 void refuse_too_long(const Params& p, std::size_t last, const char* option, std::size_t given) {
@@ -188,6 +198,41 @@ void check_scheme(Report& report, const std::string& name, Scheme scheme, double
                   .relation = Relation::at_least,
                   .expected = 1e-4});
   }
+}
+
+// A text twice as long as those before: as long as the learned table, at most 128 tokens.
+void check_extrapolation(Report& report, const Params& p, const Context& context, Generator& rng) {
+  const std::size_t trained = std::min<std::size_t>(p.max_positions, 128);
+  const Layer layer{draw_self_attention(rng, 2 * trained, p.d_model, p.d_k), {}};
+  Table table{
+      "extrapolation",
+      fmt::format("A text of {} tokens where none was longer than {}: weight of the last token on keys at "
+                  "distances never seen",
+                  2 * trained, trained),
+      {{"scheme"}, {"longer_text"}, {"weight_on_unseen_distances"}}};
+  for (const auto& [name, scheme] : schemes) {
+    if (!is_chosen(p, name)) continue;
+    if (scheme == Scheme::learned) {
+      table.rows.push_back({name, "refused", Cell{}});
+      continue;
+    }
+    const double weight = weight_on_unseen_distances(scheme, layer, trained, context);
+    table.rows.push_back({name, "computed", weight});
+    if (trained < 64) continue;  // the penalty has not grown large yet
+    if (scheme == Scheme::alibi) {
+      report.check({.id = "alibi-forgets-the-unseen",
+                    .measured = weight,
+                    .relation = Relation::at_most,
+                    .expected = 1e-3});
+    } else {
+      report.check({.id = "others-attend-to-it",
+                    .label = name,
+                    .measured = weight,
+                    .relation = Relation::at_least,
+                    .expected = 0.1});
+    }
+  }
+  report.table(std::move(table));
 }
 
 Report run(const Params& params, const Context& context) {
@@ -238,6 +283,7 @@ Report run(const Params& params, const Context& context) {
     report.check(
         {.id = "learned-ends", .measured = refuses_the_end(layer, context) ? 1.0 : 0.0, .expected = 1});
   }
+  check_extrapolation(report, p, context, rng);
   report.explain("input: x + position before the projections, so queries, keys and values all change");
   report.explain(
       "query and key: turned by their positions after the projections; scores: -slope * distance added");
@@ -271,21 +317,28 @@ Experiment positions_experiment() {
                   "table refuses the position behind its last row.",
        .examples = {"attnlab positions", "attnlab positions --scheme rope --shift 100000",
                     "attnlab positions --max-positions 512 --shift 400 --explain"},
-       .claims = {{"unordered",
-                   "without positions the last output does not know the order of the tokens before it"},
-                  {"order-matters", "with positions the last output knows the order of the tokens before it"},
-                  {"shift-changes-nothing", "rotary positions and ALiBi depend on offsets alone"},
-                  {"inside-attention",
-                   "rotary positions and ALiBi act inside attention: the values know nothing of positions"},
-                  {"shift-shows", "sinusoidal and learned positions depend on where the text stands"},
-                  {"added-to-the-input", "sinusoidal and learned positions are in the values, too",
-                   "Vaswani et al. 2017, section 3.5"},
-                  {"learned-ends", "a learned table has no row for the position behind its last",
-                   "Devlin et al. 2019, section 3; Radford et al. 2019"}},
+       .claims =
+           {{"unordered",
+             "without positions the last output does not know the order of the tokens before it"},
+            {"order-matters", "with positions the last output knows the order of the tokens before it"},
+            {"shift-changes-nothing", "rotary positions and ALiBi depend on offsets alone"},
+            {"inside-attention",
+             "rotary positions and ALiBi act inside attention: the values know nothing of positions"},
+            {"shift-shows", "sinusoidal and learned positions depend on where the text stands"},
+            {"added-to-the-input", "sinusoidal and learned positions are in the values, too",
+             "Vaswani et al. 2017, section 3.5"},
+            {"learned-ends", "a learned table has no row for the position behind its last",
+             "Devlin et al. 2019, section 3; Radford et al. 2019"},
+            {"alibi-forgets-the-unseen",
+             "in a text twice as long as any before, ALiBi gives next to no weight to distances never seen",
+             "Press et al. 2022, section 3"},
+            {"others-attend-to-it",
+             "without ALiBi, keys at distances never seen get weight like any others"}},
        .breakages = {{"no-positions", "positions are left out"},
                      {"always-added", "every scheme also adds sinusoidal positions to the input"},
                      {"absolute", "keys are not rotated, and ALiBi's keys stand half as far again"},
                      {"values-too", "values are rotated like keys"},
+                     {"always-alibi", "every scheme is replaced by ALiBi"},
                      {"wraps-around", "learned positions start again at 0 behind their end"}}},
       declare, run);
 }

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include "core/error.hpp"
@@ -36,6 +38,20 @@ TEST_CASE("positions: a text longer than the learned table is refused and says w
       Error);
   CHECK_THROWS_AS(run_experiment("positions", {{"scheme", "learned"}, {"shift", "57"}}), Error);
   CHECK(run_experiment("positions", {{"scheme", "rope"}, {"shift", "100000"}}).passed());
+}
+
+TEST_CASE("positions: a learned table refuses the longer text and the others compute it") {
+  const Report report = run_experiment("positions");
+  const Table& table = *report.find_table("extrapolation");
+  REQUIRE(table.rows.size() == 5);
+  for (const auto& row : table.rows) {
+    const bool learned = exact_text(row[0]) == "learned";
+    CHECK(exact_text(row[1]) == (learned ? "refused" : "computed"));
+  }
+  // Equal scores would put half of the weight on the farther half; random ones nearly so.
+  CHECK(std::abs(number_of(table.rows[0][2]) - 0.5) < 0.25);
+  CHECK_FALSE(
+      run_experiment("positions", {}, 466, "always-alibi").find_check("others-attend-to-it-rope").passed());
 }
 
 TEST_CASE("positions: without positions nothing orders the tokens and the claims notice") {

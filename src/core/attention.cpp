@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -207,6 +208,28 @@ Attention blocked_attention(const Matrix& query, const Matrix& key, const Matrix
     first_query = end_query;
   }
   return result;
+}
+
+SoftLookup soft_lookup(const Matrix& query, const Matrix& key, const Matrix& value, double temperature) {
+  if (!(temperature >= 0)) {
+    throw Error(ErrorKind::data,
+                fmt::format("temperature {} is negative: give zero or a positive one", temperature));
+  }
+  AttentionOptions options;
+  options.scale = 1 / temperature;
+  if (std::isfinite(*options.scale)) {
+    Attention soft = attention(query, key, value, options);
+    return {std::move(soft.weights), std::move(soft.output)};
+  }
+  check_attention_shapes(query, key, value, {});
+  const Matrix scores = matmul(query, key, Transpose::no, Transpose::yes);
+  SoftLookup hard{zeros(query.shape(0), key.shape(0)), zeros(query.shape(0), value.shape(1))};
+  for (std::size_t i = 0; i < query.shape(0); ++i) {
+    const std::size_t best = argmax(row_of(scores, i));
+    hard.weights(i, best) = 1;
+    add_scaled(row_of(hard.output, i), 1, row_of(value, best));
+  }
+  return hard;
 }
 
 }  // namespace attnlab

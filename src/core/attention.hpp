@@ -42,6 +42,16 @@ struct BlockSizes {
 Attention blocked_attention(const Matrix& query, const Matrix& key, const Matrix& value,
                             const BlockSizes& blocks, const AttentionOptions& options = {});
 
+struct SoftLookup {
+  Matrix weights;  ///< [queries, keys]
+  Matrix output;   ///< [queries, value width]
+};
+
+/// A dictionary that returns a blend: softmax(query key^T / temperature) value, without the square root of
+/// the width. At temperature 0 the single value of the best key, the first of equally good ones. Throws
+/// Error(data) when shapes do not fit, there is no key to look up, or the temperature is negative.
+SoftLookup soft_lookup(const Matrix& query, const Matrix& key, const Matrix& value, double temperature);
+
 /// 1 / sqrt(d), the usual scale; 1 for a width of 0.
 double default_scale(std::size_t key_width);
 

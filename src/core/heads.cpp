@@ -21,14 +21,14 @@ Matrix columns_of(const Matrix& packed, std::size_t first, std::size_t width) {
   return part;
 }
 
-std::size_t width_of_part(const Matrix& packed, std::size_t num_parts, const char* parts) {
+std::size_t width_of_part(std::size_t columns, std::size_t num_parts, const char* parts) {
   if (num_parts == 0) throw Error(ErrorKind::data, fmt::format("no {} at all: at least 1 is needed", parts));
-  if (packed.shape(1) % num_parts != 0) {
+  if (columns % num_parts != 0) {
     throw Error(ErrorKind::data,
-                fmt::format("{} columns do not divide into {} {}: the width must be a multiple",
-                            packed.shape(1), num_parts, parts));
+                fmt::format("{} columns do not divide into {} {}: the width must be a multiple", columns,
+                            num_parts, parts));
   }
-  return packed.shape(1) / num_parts;
+  return columns / num_parts;
 }
 
 void prepare(Matrix& head, const std::vector<double>& positions, const HeadsOptions& options) {
@@ -43,8 +43,12 @@ void prepare(Matrix& head, const std::vector<double>& positions, const HeadsOpti
 
 }  // namespace
 
+std::size_t head_width(std::size_t columns, std::size_t num_heads) {
+  return width_of_part(columns, num_heads, "heads");
+}
+
 Matrix head_columns(const Matrix& packed, std::size_t head, std::size_t num_heads) {
-  const std::size_t width = width_of_part(packed, num_heads, "heads");
+  const std::size_t width = head_width(packed.shape(1), num_heads);
   return columns_of(packed, head * width, width);
 }
 
@@ -81,13 +85,13 @@ std::size_t kv_head_of(std::size_t head, std::size_t num_heads, std::size_t num_
 }
 
 Qkv split_qkv(const Matrix& fused, std::size_t num_heads, QkvLayout layout) {
-  const std::size_t width = width_of_part(fused, 3, "parts q, k and v");
+  const std::size_t width = width_of_part(fused.shape(1), 3, "parts q, k and v");
   if (layout == QkvLayout::concatenated) {
-    width_of_part(fused, num_heads == 0 ? 0 : 3 * num_heads, "parts q, k and v of the heads");
+    width_of_part(fused.shape(1), num_heads == 0 ? 0 : 3 * num_heads, "parts q, k and v of the heads");
     return {columns_of(fused, 0, width), columns_of(fused, width, width),
             columns_of(fused, 2 * width, width)};
   }
-  const std::size_t head_dim = width_of_part(fused, 3 * num_heads, "parts q, k and v of the heads");
+  const std::size_t head_dim = width_of_part(fused.shape(1), 3 * num_heads, "parts q, k and v of the heads");
   std::vector<Matrix> parts[3];
   for (std::size_t head = 0; head < num_heads; ++head) {
     for (std::size_t part = 0; part < 3; ++part) {

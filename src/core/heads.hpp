@@ -12,6 +12,10 @@
 
 namespace attnlab {
 
+/// The columns of one head when `num_heads` lie side by side in `columns`. Throws Error(data) when they do
+/// not divide.
+std::size_t head_width(std::size_t columns, std::size_t num_heads);
+
 /// The columns of head `head` when `packed` [rows, num_heads * width] holds the heads side by side: [rows,
 /// width]. Throws Error(data) when the columns do not divide by the number of heads.
 Matrix head_columns(const Matrix& packed, std::size_t head, std::size_t num_heads);

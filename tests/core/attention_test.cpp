@@ -171,3 +171,20 @@ TEST_CASE("attention: blocks survive hidden blocks and very low or overflowing s
     CHECK(far.output(0, 0) == 3);
   }
 }
+
+TEST_CASE("soft_lookup: the temperature divides and zero takes the first best key") {
+  const Matrix query{{1, 2}};
+  const Matrix keys{{1, 0}, {0, 1}, {1, 1}, {1, 1}};
+  const Matrix values{{10}, {20}, {40}, {80}};
+  const Matrix three{{1, 0}, {0, 1}, {1, 1}};
+  const SoftLookup warm = soft_lookup(query, three, Matrix{{10}, {20}, {40}}, 0.5);
+  CHECK(difference(warm.weights, Matrix{{0.015876239976466765, 0.11731042782619837, 0.8668133321973349}}) ==
+        "");
+  CHECK(difference(warm.output, Matrix{{37.17750424418203}}) == "");
+  CHECK(difference(soft_lookup(query, keys, values, 0).weights, Matrix{{0, 0, 1, 0}}, 0) == "");
+  CHECK(soft_lookup(query, keys, values, 0).output(0, 0) == 40);
+  CHECK(soft_lookup(query, keys, values, 1e-3).output(0, 0) == 60);
+  CHECK(soft_lookup(query, three, Matrix{{1}, {2}, {3}}, 1e-320).output(0, 0) == 3);
+  CHECK_THROWS_WITH_AS(soft_lookup(query, keys, values, -1),
+                       "temperature -1 is negative: give zero or a positive one", Error);
+}

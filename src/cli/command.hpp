@@ -111,5 +111,6 @@ Command verify_command();
 Command list_command();
 Command inspect_command();
 Command convert_command();
+Command op_command();
 
 }  // namespace attnlab

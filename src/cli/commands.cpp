@@ -10,8 +10,8 @@ const std::vector<Command>& commands() {
     std::vector<Command> list;
     for (const Experiment& experiment : experiments::all())
       list.push_back(experiment_command(experiment.name));
-    for (Command command :
-         {replay_command(), verify_command(), list_command(), inspect_command(), convert_command()})
+    for (Command command : {replay_command(), verify_command(), list_command(), op_command(),
+                            inspect_command(), convert_command()})
       list.push_back(std::move(command));
     return list;
   }();

@@ -126,6 +126,7 @@ Option& OptionSet::file(const std::string& name, std::string& field, const std::
 
 void OptionSet::adopt(const OptionSet& other) {
   for (const Option& option : other.all()) {
+    if (find(option.name) != nullptr) continue;
     add(option.name, option.value_name, option.help, option.range, option.default_text) = option;
   }
 }

@@ -161,6 +161,18 @@ void rotate(std::span<double> vector, double position, const Rope& rope) {
   }
 }
 
+std::vector<std::size_t> interleaved_to_half(std::size_t rotary_dim, std::size_t width) {
+  if (rotary_dim % 2 != 0 || rotary_dim > width) {
+    throw Error(ErrorKind::data,
+                fmt::format("rotary width {} has no pairs to reorder in a width of {}", rotary_dim, width));
+  }
+  std::vector<std::size_t> order;
+  for (std::size_t column = 0; column < rotary_dim; column += 2) order.push_back(column);
+  for (std::size_t column = 1; column < rotary_dim; column += 2) order.push_back(column);
+  for (std::size_t column = rotary_dim; column < width; ++column) order.push_back(column);
+  return order;
+}
+
 Matrix rotated(const Matrix& x, const std::vector<double>& positions, const Rope& rope) {
   if (positions.size() != x.shape(0)) {
     throw Error(ErrorKind::data, fmt::format("{} positions for {} rows: give one position a row",

@@ -66,6 +66,11 @@ Rope make_rope(std::size_t rotary_dim, RopeStyle style = RopeStyle::interleaved,
 /// width stay. Throws Error(data) when the vector is narrower than the rotary width.
 void rotate(std::span<double> vector, double position, const Rope& rope);
 
+/// The order of columns that turns vectors of interleaved pairs into vectors of half pairs: [width], the even
+/// ones of the rotary width first, then the odd ones, then what does not rotate. Throws Error(data) when the
+/// rotary width is odd or wider.
+std::vector<std::size_t> interleaved_to_half(std::size_t rotary_dim, std::size_t width);
+
 /// `x` [rows, width] with row i rotated as at positions[i]. Throws Error(data) when their numbers differ, and
 /// as rotate.
 Matrix rotated(const Matrix& x, const std::vector<double>& positions, const Rope& rope);

@@ -23,7 +23,10 @@ Results run_rope(const RotaryParams& params, const Inputs& inputs) {
   const Matrix x = inputs.matrix("x");
   const std::vector<double> positions =
       inputs.has("pos") ? inputs.numbers("pos") : counted_positions(x.shape(0));
-  return {array_result("output", rotated(x, positions, params.rope(x.shape(1), positions)))};
+  const Matrix output = rotated(x, positions, params.rope(x.shape(1), positions));
+  const std::vector<std::size_t> order = interleaved_to_half(params.width.value_or(x.shape(1)), x.shape(1));
+  return {array_result("output", output),
+          whole_result("permutation", {{order.size()}, {order.begin(), order.end()}})};
 }
 
 Results run_rope_score(const RotaryParams& params, const Inputs& inputs) {
@@ -128,7 +131,7 @@ std::vector<Operation> position_operations() {
            .source = scaling_sources,
            .inputs = {{"x", "[T, d]", "queries or keys of one head, one a row"},
                       {"pos", "[T]", "position of each row; 0, 1, 2.. unless given", false}},
-           .results = {{"output", "[T, d]"}},
+           .results = {{"output", "[T, d]"}, {"permutation", "[d]: columns that turn interleaved into half"}},
            .details = "Angle = position * base^(-2i/d) with d the rotary width. A vector in one "
                       "style turns into the other by taking the even channels first."},
           declare_rotary, run_rope),

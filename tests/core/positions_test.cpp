@@ -195,4 +195,18 @@ TEST_CASE("positions: the bound of rotary scores falls from its value at offset 
   CHECK(std::abs(rope_decay(rope, -250) - rope_decay(rope, 250)) < 1e-12);
   // One pair: |exp(i * angle)| = 1 at every offset.
   CHECK(std::abs(rope_decay(make_rope(2), 12345) - 1) < 1e-15);
+
+TEST_CASE("rope: reordered columns turn one pairing into the other") {
+  const std::vector<std::size_t> order = interleaved_to_half(6, 8);
+  CHECK(order == std::vector<std::size_t>{0, 2, 4, 1, 3, 5, 6, 7});
+  const Matrix x = scattered(1, 8, 3);
+  const auto reordered = [&](const Matrix& from) {
+    Matrix to = from;
+    for (std::size_t c = 0; c < 8; ++c) to(0, c) = from(0, order[c]);
+    return to;
+  };
+  CHECK(difference(rotated(reordered(x), {5}, make_rope(6, RopeStyle::half)),
+                   reordered(rotated(x, {5}, make_rope(6)))) == "");
+  CHECK_THROWS_WITH_AS(interleaved_to_half(3, 8), "rotary width 3 has no pairs to reorder in a width of 8",
+                       Error);
 }

@@ -195,6 +195,7 @@ TEST_CASE("positions: the bound of rotary scores falls from its value at offset 
   CHECK(std::abs(rope_decay(rope, -250) - rope_decay(rope, 250)) < 1e-12);
   // One pair: |exp(i * angle)| = 1 at every offset.
   CHECK(std::abs(rope_decay(make_rope(2), 12345) - 1) < 1e-15);
+}
 
 TEST_CASE("rope: reordered columns turn one pairing into the other") {
   const std::vector<std::size_t> order = interleaved_to_half(6, 8);

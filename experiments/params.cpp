@@ -281,6 +281,28 @@ int agreeing_models() {
   return agreeing;
 }
 
+// Text read left to right, text read whole, and images: twelve of the same block between ends of their own.
+void check_one_architecture(Report& report, const Context& context) {
+  struct Ends {
+    const char* model;
+    double parameters;  // all but the blocks, summed by hand
+  };
+  // Text: tokens and positions, final norm. Images: patches, class token and positions, final norm, 1,000
+  // classes.
+  const double text_ends = 50257 * 768 + 1024 * 768 + 2 * 768;
+  const double image_ends = (768 * 768 + 768) + 768 + 197 * 768 + 2 * 768 + (768 * 1000 + 1000);
+  const double left_out = context.breaks("no-biases") ? 9 * 768 : 0;
+  for (const Ends& ends : {Ends{"gpt2", text_ends}, Ends{"vit-base-patch16-224", image_ends}}) {
+    const CountedModel model = count_embedded_model(ends.model);
+    const double block = static_cast<double>(model.count.per_block.value().total()) - left_out;
+    report.check({.id = "same-block", .label = ends.model, .measured = block, .expected = 7087872});
+    report.check({.id = "own-ends",
+                  .label = ends.model,
+                  .measured = static_cast<double>(model.count.total) - 12 * block,
+                  .expected = ends.parameters});
+  }
+}
+
 void add_claims(Report& report, const Context& context) {
   const CountedModel gpt2 = count_embedded_model("gpt2");
   const auto account = account_for(gpt2.config.architecture, gpt2.count, {});
@@ -315,6 +337,7 @@ void add_claims(Report& report, const Context& context) {
   report.check({.id = "cache-36-mib", .measured = cache, .expected = 36 * 1048576.0});
   published("base", base, 65e6);
   published("big", big, 213e6);
+  check_one_architecture(report, context);
 }
 
 void explain(Report& report, const CountedModel& model, const std::vector<AccountGroup>& account) {
@@ -403,22 +426,29 @@ Experiment params_experiment() {
            "and --model it is the lesson's GPT-2 small. Any size can be changed to see what that changes.",
        .examples = {"attnlab params", "attnlab params --model llama-3-8b --kv-heads 32",
                     "attnlab params --model deepseek-v3 --compare llama-3.1-405b --format csv"},
-       .claims = {{"gpt2-total",
-                   "GPT-2 small has 124,439,808 parameters, a quarter of its file's 497,759,232 bytes",
-                   "the checkpoint of Radford et al. 2019"},
-                  {"published-models",
-                   "all 56 embedded models have their published total, embedding, active and cache figures",
-                   "checkpoints and model cards, named in models/expected.csv"},
-                  {"six-n", "6 N is 0.51 GFLOPs a token where N counts the blocks alone",
-                   "Kaplan et al. 2020"},
-                  {"crossover", "full attention costs as much as 6 N from T = 6 d on, a few thousand tokens"},
-                  {"cache-36-mib", "the cache of 1,024 tokens in 16 bits takes 36 MiB"},
-                  {"first-transformer",
-                   "the 2017 models count 63 and 214 million where the paper says 65 and 213",
-                   "Vaswani et al. 2017, table 3"}},
+       .claims =
+           {{"gpt2-total",
+             "GPT-2 small has 124,439,808 parameters, a quarter of its file's 497,759,232 bytes",
+             "the checkpoint of Radford et al. 2019"},
+            {"published-models",
+             "all 56 embedded models have their published total, embedding, active and cache figures",
+             "checkpoints and model cards, named in models/expected.csv"},
+            {"six-n", "6 N is 0.51 GFLOPs a token where N counts the blocks alone", "Kaplan et al. 2020"},
+            {"crossover", "full attention costs as much as 6 N from T = 6 d on, a few thousand tokens"},
+            {"cache-36-mib", "the cache of 1,024 tokens in 16 bits takes 36 MiB"},
+            {"first-transformer", "the 2017 models count 63 and 214 million where the paper says 65 and 213",
+             "Vaswani et al. 2017, table 3"},
+            {"same-block",
+             "a block of GPT-2 small, which reads text, and one of ViT-Base, which reads images, have the "
+             "same 7,087,872 parameters",
+             "Dosovitskiy et al. 2021, table 1"},
+            {"own-ends",
+             "beyond twelve such blocks they differ in embedding, final norm and classifier alone",
+             "Dosovitskiy et al. 2021, section 3.1"}},
        .breakages = {{"tied-matrix-twice", "the tied output matrix is counted a second time"},
                      {"tables-in-n", "N takes in the embedding tables"},
-                     {"keys-only", "the cache holds keys and no values"}},
+                     {"keys-only", "the cache holds keys and no values"},
+                     {"no-biases", "the biases of a block are left out"}},
        .lesson_listing = true},
       declare, run);
 }

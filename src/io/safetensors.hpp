@@ -30,7 +30,7 @@ SafeTensors parse_safetensors(const FileBytes& file, const std::string& name);
 /// "__metadata__".
 void check_tensor_name(const std::string& tensor, const std::string& name);
 
-/// Writes a file that begins its data at a multiple of 8 bytes, the widest elements first.
+/// Writes a file that begins its data at a multiple of 64 bytes, the widest elements first.
 void write_safetensors(const SafeTensors& content, const ByteSink& sink);
 
 }  // namespace attnlab

@@ -106,7 +106,7 @@ def available(peers, environment):
     checks = {
         "numpy": (["/usr/bin/python3", "-c", "import numpy"], "apt-get install python3-numpy"),
         "torch": (["/usr/bin/python3", "-c", "import torch"], "apt-get install python3-torch"),
-        "onnx": (["node", "-e", "require('onnxruntime-node')"], "npm install --prefix FOLDER onnxruntime-node, --modules FOLDER"),
+        "onnx": (["node", "-e", "require('onnxruntime-node')"], "npm install --ignore-scripts --prefix FOLDER onnxruntime-node, --modules FOLDER"),
     }
     found = []
     for peer in peers:

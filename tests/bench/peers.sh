@@ -10,5 +10,5 @@ build=${1:-$root/build}
 shift || true
 cmake -S "$root" -B "$build" -DATTNLAB_BENCH=ON >/dev/null
 cmake --build "$build" --target ratios >/dev/null
-[ "$install" = no ] || npm install --silent --no-audit --no-fund --prefix "$build/peers" onnxruntime-node
+[ "$install" = no ] || npm install --silent --ignore-scripts --no-audit --no-fund --prefix "$build/peers" onnxruntime-node
 exec /usr/bin/python3 "$root/tests/bench/peers.py" "$build/tests/bench/ratios" --modules "$build/peers" "$@"

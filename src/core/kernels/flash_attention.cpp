@@ -25,6 +25,21 @@ void check_size(std::size_t size, const char* name, std::size_t least) {
   }
 }
 
+// Each pass over the keys serves a block of queries, so a larger one reads less; its queries and sums must
+// stay in the second-level cache, and there must be enough blocks for the threads to share. Equal blocks are
+// better shared.
+std::size_t chosen_block_queries(const FlashInputs& inputs, std::size_t num_threads) {
+  constexpr std::size_t least = 192;
+  constexpr std::size_t most = 768;
+  constexpr std::size_t cached_floats = most * 256;
+  constexpr std::size_t panel = 48;  // a multiple of every instruction set's
+  std::size_t block = std::clamp(cached_floats / (inputs.head_dim + inputs.value_dim), least, most);
+  const auto num_blocks = [&] { return (inputs.num_queries + block - 1) / block; };
+  while (block > least && inputs.num_heads * num_blocks() < 4 * num_threads) block /= 2;
+  const std::size_t equal = (inputs.num_queries + num_blocks() - 1) / num_blocks();
+  return (equal + panel - 1) / panel * panel;
+}
+
 std::ptrdiff_t limit_or(std::optional<std::size_t> window, std::ptrdiff_t otherwise) {
   return window && *window < static_cast<std::size_t>(unlimited) ? static_cast<std::ptrdiff_t>(*window)
                                                                  : otherwise;
@@ -39,7 +54,7 @@ void check_flash(const FlashInputs& inputs, const FlashOptions& options) {
   check_size(inputs.num_keys, "num_keys", 0);
   check_size(inputs.head_dim, "head_dim", 1);
   check_size(inputs.value_dim, "value_dim", 1);
-  check_size(options.block_queries, "block_queries", 1);
+  if (options.block_queries) check_size(*options.block_queries, "block_queries", 1);
   check_size(options.block_keys, "block_keys", 1);
   if (inputs.num_heads % inputs.num_kv_heads != 0) {
     throw Error(ErrorKind::data,
@@ -82,7 +97,9 @@ FlashWork flash_attention(const FlashInputs& inputs, HeadView<float> output, con
   if (inputs.num_queries == 0) return work;
   const KernelTable& kernels = kernels_of(usable_instruction_set(options.instruction_set));
   const FlashTask common = common_flash_task(inputs, output, options);
-  const std::size_t block_queries = std::min(options.block_queries, inputs.num_queries);
+  const std::size_t block_queries =
+      std::min(options.block_queries.value_or(chosen_block_queries(inputs, threads.num_threads())),
+               inputs.num_queries);
   const std::size_t num_blocks = (inputs.num_queries + block_queries - 1) / block_queries;
   const std::size_t group = inputs.num_heads / inputs.num_kv_heads;
 

@@ -54,8 +54,9 @@ struct FlashOptions {
   std::optional<std::size_t> window_left;   ///< at most this many keys before the query's position
   std::optional<std::size_t> window_right;  ///< at most this many keys after it
   std::optional<float> scale;               ///< of the scores; 1 / sqrt(head_dim) where empty
-  std::size_t block_queries = 192;          ///< queries that share one pass over the keys
-  std::size_t block_keys = 128;             ///< keys whose scores are held at a time; the bits depend on it
+  std::optional<std::size_t>
+      block_queries;             ///< queries that share one pass over the keys; chosen where empty
+  std::size_t block_keys = 128;  ///< keys whose scores are held at a time; the bits depend on it
   std::optional<InstructionSet> instruction_set;  ///< the best this processor has where empty
 };
 

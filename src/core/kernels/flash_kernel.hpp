@@ -41,6 +41,8 @@ constexpr int panel_queries = panel_vectors * lane_count;
 // The accumulators, three vectors of the panel and one broadcast number fill the 32 or 16 registers.
 constexpr int tile_rows = lane_count == 16 ? 8 : 4;
 
+constexpr int line_floats = 16;  // of a line of the cache
+
 // Where a running maximum starts: below every score, yet finite, so that no difference is inf - inf.
 constexpr float lowest_maximum = -1e30f;
 // The score of a hidden pair: below lowest_maximum, so that its weight is 0 whatever the maximum is.
@@ -198,47 +200,54 @@ inline void unpack_output(const float* packed, Lanes factor, ptrdiff_t num_rows,
 
 // ---- phase 2: scores
 
-/// Scores of tile_rows keys for the vectors [0, count) of a panel, and the maxima raised to them.
+/// Scores of the keys [0, num_keys) for the vectors [0, count) of a panel, and the maxima raised to them.
+/// Where the last tile has fewer keys it repeats the last of `keys`, which changes no maximum.
 template <int count>
-__attribute__((noinline)) void score_tile(const TileRows& keys, ptrdiff_t head_dim, const float* query,
-                                          float* scores, float* maximum) {
-  Tile tile;
-  clear<count>(tile);
-  add_products<0, count>(tile, keys, query, 0, head_dim);
+__attribute__((noinline)) void score_tiles(TileRows keys, ptrdiff_t num_keys, ptrdiff_t head_dim,
+                                           const float* query, float* scores, float* maximum) {
+  for (ptrdiff_t key = 0; key < num_keys; key += tile_rows) {
+    Tile tile;
+    clear<count>(tile);
+    add_products<0, count>(tile, keys, query, 0, head_dim);
 #pragma GCC unroll 3
-  for (int v = 0; v < count; ++v) {
-    Lanes largest = load(maximum + v * lane_count);
+    for (int v = 0; v < count; ++v) {
+      Lanes largest = load(maximum + v * lane_count);
 #pragma GCC unroll 8
-    for (int row = 0; row < tile_rows; ++row) {
-      store(scores + row * panel_queries + v * lane_count, tile.sum[row][v]);
-      largest = larger(largest, tile.sum[row][v]);
+      for (int row = 0; row < tile_rows; ++row) {
+        store(scores + row * panel_queries + v * lane_count, tile.sum[row][v]);
+        largest = larger(largest, tile.sum[row][v]);
+      }
+      store(maximum + v * lane_count, largest);
     }
-    store(maximum + v * lane_count, largest);
+    keys.first += tile_rows * keys.row_step;
+    keys.last -= tile_rows;
+    scores += tile_rows * panel_queries;
   }
 }
 
-/// All scores of a panel and a block. A vector that sees no key of a tile takes no part in it. Past the last
-/// key the tile repeats it, which changes no maximum.
+/// All scores of a panel and a block. A vector that sees no key of a tile takes no part in it.
 inline void score_block(const FlashTask& task, const PanelBlock& block, const float* query, float* scores,
                         float* maximum) {
   const ptrdiff_t num_keys = block.end[block.num_vectors - 1];
-  int first = 0;
-  for (ptrdiff_t key = 0; key < num_keys; key += tile_rows) {
+  ptrdiff_t key = 0;
+  for (int first = 0; first < block.num_vectors; ++first) {
+    const ptrdiff_t count = block.end[first] - key;
+    if (count <= 0) continue;
+    const int offset = first * lane_count;
     const float* first_row = task.key + static_cast<size_t>(block.first_key + key) * task.key_stride;
     const TileRows keys{first_row, task.key_stride, num_keys - 1 - key, 1};
-    while (block.end[first] <= key) ++first;
-    const int offset = first * lane_count;
     float* tile_scores = scores + key * panel_queries + offset;
     switch (block.num_vectors - first) {
       case 3:
-        score_tile<3>(keys, task.head_dim, query + offset, tile_scores, maximum + offset);
+        score_tiles<3>(keys, count, task.head_dim, query + offset, tile_scores, maximum + offset);
         break;
       case 2:
-        score_tile<2>(keys, task.head_dim, query + offset, tile_scores, maximum + offset);
+        score_tiles<2>(keys, count, task.head_dim, query + offset, tile_scores, maximum + offset);
         break;
       default:
-        score_tile<1>(keys, task.head_dim, query + offset, tile_scores, maximum + offset);
+        score_tiles<1>(keys, count, task.head_dim, query + offset, tile_scores, maximum + offset);
     }
+    key += round_up(count, tile_rows);
   }
 }
 
@@ -304,43 +313,47 @@ inline void weigh_block(const PanelBlock& block, float* scores, const float* new
 
 // ---- phase 4: output
 
-/// output[row][vector] = output * alpha + sum over keys of columns[row][key] * weights[key][vector].
+/// output[column][vector] = output * alpha + sum over keys of value[key][column] * weights[key][vector], for
+/// all columns. Past the last column a tile repeats it, into rows that are not read.
 template <int count>
-__attribute__((noinline)) void output_tile(const TileRows& columns, const float* weights,
-                                           const ptrdiff_t* end, const float* alpha, float* output) {
-  Tile tile;
-  clear<count>(tile);
-  add_products<0, count>(tile, columns, weights, 0, end[0]);
-  if constexpr (count > 1) add_products<1, count>(tile, columns, weights, end[0], end[1]);
-  if constexpr (count > 2) add_products<2, count>(tile, columns, weights, end[1], end[2]);
+__attribute__((noinline)) void output_tiles(TileRows columns, ptrdiff_t num_columns, const float* weights,
+                                            const ptrdiff_t* end, const float* alpha, float* output) {
+  for (ptrdiff_t column = 0; column < num_columns; column += tile_rows) {
+    Tile tile;
+    clear<count>(tile);
+    // What the sums are added to is in the second-level cache by now.
+    for (int i = 0; i < tile_rows * panel_queries; i += line_floats) __builtin_prefetch(output + i, 1, 3);
+    add_products<0, count>(tile, columns, weights, 0, end[0]);
+    if constexpr (count > 1) add_products<1, count>(tile, columns, weights, end[0], end[1]);
+    if constexpr (count > 2) add_products<2, count>(tile, columns, weights, end[1], end[2]);
 #pragma GCC unroll 8
-  for (int row = 0; row < tile_rows; ++row) {
+    for (int row = 0; row < tile_rows; ++row) {
 #pragma GCC unroll 3
-    for (int v = 0; v < count; ++v) {
-      float* place = output + row * panel_queries + v * lane_count;
-      store(place, multiply_add(load(place), load(alpha + v * lane_count), tile.sum[row][v]));
+      for (int v = 0; v < count; ++v) {
+        float* place = output + row * panel_queries + v * lane_count;
+        store(place, multiply_add(load(place), load(alpha + v * lane_count), tile.sum[row][v]));
+      }
     }
+    columns.first += tile_rows;
+    columns.last -= tile_rows;
+    output += tile_rows * panel_queries;
   }
 }
 
-/// The weighted sums of a panel and a block. Past the last column the tile repeats it, into rows that are not
-/// read.
+/// The weighted sums of a panel and a block.
 inline void add_block(const FlashTask& task, const PanelBlock& block, const float* weights,
                       const float* alpha, float* output) {
   const float* value = task.value + static_cast<size_t>(block.first_key) * task.value_stride;
-  for (ptrdiff_t column = 0; column < task.value_dim; column += tile_rows) {
-    const TileRows columns{value + column, 1, task.value_dim - 1 - column, task.value_stride};
-    float* tile_output = output + column * panel_queries;
-    switch (block.num_vectors) {
-      case 3:
-        output_tile<3>(columns, weights, block.end, alpha, tile_output);
-        break;
-      case 2:
-        output_tile<2>(columns, weights, block.end, alpha, tile_output);
-        break;
-      default:
-        output_tile<1>(columns, weights, block.end, alpha, tile_output);
-    }
+  const TileRows columns{value, 1, task.value_dim - 1, task.value_stride};
+  switch (block.num_vectors) {
+    case 3:
+      output_tiles<3>(columns, task.value_dim, weights, block.end, alpha, output);
+      break;
+    case 2:
+      output_tiles<2>(columns, task.value_dim, weights, block.end, alpha, output);
+      break;
+    default:
+      output_tiles<1>(columns, task.value_dim, weights, block.end, alpha, output);
   }
 }
 
@@ -427,7 +440,6 @@ inline PanelBlock panel_block(const FlashTask& task, ptrdiff_t first, ptrdiff_t 
 inline void prefetch_block(const FlashTask& task, ptrdiff_t first_key, ptrdiff_t end_key, ptrdiff_t part,
                            ptrdiff_t parts) {
   const ptrdiff_t count = larger_of(end_key - first_key, 0);
-  constexpr ptrdiff_t line_floats = 16;
   constexpr int to_second_level = 2;
   for (ptrdiff_t key = first_key + count * part / parts; key < first_key + count * (part + 1) / parts;
        ++key) {

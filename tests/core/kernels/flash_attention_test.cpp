@@ -379,6 +379,7 @@ TEST_CASE("flash attention: working memory does not grow with the length and wor
   std::vector<std::size_t> scratch;
   for (const std::size_t length : {192, 768, 1536}) {
     Case c{.num_queries = length, .num_keys = length, .head_dim = 16, .value_dim = 16};
+    c.options.block_queries = 192;
     c.draw(1);
     const FlashWork work = run(c).work;
     scratch.push_back(work.scratch_floats);

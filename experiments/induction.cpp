@@ -104,8 +104,7 @@ Ablation parse_ablation(const std::string& text, const ModelShape& shape) {
   return ablation;
 }
 
-// ---- Tables and pictures
-// -------------------------------------------------------------------------------------------
+// Tables and pictures
 
 Cell count_cell(std::size_t value) { return static_cast<std::int64_t>(value); }
 
@@ -125,9 +124,8 @@ Table head_table(const Evaluation& evaluation) {
 
 // Heat maps of the heads on one sequence; returns the grids' names.
 std::vector<std::string> add_maps(Report& report, const std::string& when, const ModelShape& shape,
-                                  const ModelWeights<float>& weights, const RepeatedSequence& sequence) {
+                                  const std::vector<std::vector<Matrix>>& maps) {
   std::vector<std::string> names;
-  const std::vector<std::vector<Matrix>> maps = attention_maps(shape, weights, sequence.tokens);
   for (std::size_t layer = 0; layer < shape.num_layers; ++layer) {
     for (std::size_t head = 0; head < shape.num_heads && names.size() < kMostMaps; ++head) {
       Grid grid{fmt::format("{}-{}-{}", when, layer + 1, head + 1),
@@ -159,14 +157,12 @@ void add_map_figure(Report& report, const std::string& name, const std::string& 
                      "position right of earlier copies. Olsson et al. 2022."});
 }
 
-// ---- The circuit set by hand
-// ---------------------------------------------------------------------------------------
+// The circuit set by hand
 
-void check_wire(Report& report, const Context& context, bool show) {
+void check_wire(Report& report, const Context& context, ThreadPool& threads, bool show) {
   const SequenceRule rule{.distinct = true};
   Generator rng = context.rng();
   const std::vector<RepeatedSequence> sequences = draw_sequences(rng, rule, context.slow ? 64 : 8);
-  const auto threads = static_cast<std::size_t>(context.threads);
   const HandSetModel circuit =
       induction_circuit(rule.vocabulary, rule.seq_len, !context.breaks("no-previous-token"));
   const HandSetModel control =
@@ -202,11 +198,11 @@ void check_wire(Report& report, const Context& context, bool show) {
   report.table(std::move(table));
   report.table(head_table(copied));
   add_map_figure(report, "maps", "The circuit set by hand",
-                 add_maps(report, "without", circuit.shape, circuit.weights, sequences.front()));
+                 add_maps(report, "without", circuit.shape,
+                          attention_maps(circuit.shape, circuit.weights, sequences.front().tokens)));
 }
 
-// ---- Training
-// ------------------------------------------------------------------------------------------------------
+// Training
 
 /// A model in training with what was measured on the way.
 struct Run {
@@ -247,7 +243,6 @@ Setting setting_of(const Params& p, const Context& context, const std::optional<
   check_rule(s.rule);
   s.training.batch = p.batch;
   s.training.adam.learning_rate = p.learning_rate;
-  s.training.threads = static_cast<std::size_t>(context.threads);
   s.steps = p.steps.value_or(loaded ? 0 : 600);
   s.control_steps = p.control_steps.value_or(loaded ? 0 : 1000);
   s.every = p.every;
@@ -260,11 +255,11 @@ Setting setting_of(const Params& p, const Context& context, const std::optional<
 }
 
 Run train(const Setting& s, const ModelShape& shape, std::size_t steps, ModelWeights<float> weights,
-          Generator rng, const std::vector<RepeatedSequence>& sequences,
+          Generator rng, const std::vector<RepeatedSequence>& sequences, ThreadPool& threads,
           const std::function<void(const RecordPoint&)>& progress) {
-  Trainer trainer(shape, s.rule, s.training, std::move(weights), std::move(rng));
+  Trainer trainer(shape, s.rule, s.training, std::move(weights), std::move(rng), threads);
   std::vector<RecordPoint> record =
-      train_and_record(trainer, shape, steps, s.every, sequences, s.training.threads, progress);
+      train_and_record(trainer, shape, steps, s.every, sequences, threads, progress);
   return {shape, std::move(trainer.weights()), std::move(record)};
 }
 
@@ -356,8 +351,7 @@ void add_curve_figures(Report& report) {
                  .caption = "Both rise together, each making the other worth learning. Olsson et al. 2022."});
 }
 
-// ---- Taking heads out
-// ----------------------------------------------------------------------------------------------
+// Taking heads out
 
 /// Losses and matching without some heads.
 struct Without {
@@ -366,7 +360,8 @@ struct Without {
 };
 
 std::vector<Without> ablations(const Params& p, const Run& model,
-                               const std::vector<RepeatedSequence>& sequences, const Context& context) {
+                               const std::vector<RepeatedSequence>& sequences, ThreadPool& threads,
+                               const Context& context) {
   std::vector<std::string> texts{"1.*"};
   for (std::size_t layer = 1; layer <= model.shape.num_layers; ++layer)
     for (std::size_t head = 1; head <= model.shape.num_heads; ++head)
@@ -376,8 +371,7 @@ std::vector<Without> ablations(const Params& p, const Run& model,
   for (const std::string& text : texts) {
     Ablation ablation = parse_ablation(text, model.shape);
     if (context.breaks("nothing-ablated")) ablation.clear();
-    results.push_back({text, evaluate(model.shape, model.weights, sequences,
-                                      static_cast<std::size_t>(context.threads), ablation)});
+    results.push_back({text, evaluate(model.shape, model.weights, sequences, threads, ablation)});
   }
   return results;
 }
@@ -413,8 +407,7 @@ Table period_table(const Params& p, const Setting& s, const Evaluation& model, c
   return table;
 }
 
-// ---- Claims
-// --------------------------------------------------------------------------------------------------------
+// Claims
 
 double step_or_nan(const std::optional<std::size_t>& step) {
   return step ? static_cast<double>(*step) : std::numeric_limits<double>::quiet_NaN();
@@ -495,7 +488,8 @@ Report run(const Params& p, const Context& context) {
                 .measured = worst_model_gradient_error(p.shape.positions, p.causal, context.rng(), forget),
                 .relation = Relation::at_most,
                 .expected = 1e-6});
-  check_wire(report, context, p.wire);
+  ThreadPool threads(static_cast<std::size_t>(context.threads));
+  check_wire(report, context, threads, p.wire);
   if (p.wire) return report;
 
   std::optional<StoredModel> loaded;
@@ -511,8 +505,8 @@ Report run(const Params& p, const Context& context) {
   Generator weights_rng = rngs[2];
   Generator control_weights_rng = rngs[3];
   ModelWeights<float> weights = loaded ? std::move(loaded->weights) : random_weights(s.shape, weights_rng);
-  const std::vector<std::string> maps_before =
-      add_maps(report, "before", s.shape, weights, sequences.front());
+  const std::vector<int>& shown = sequences.front().tokens;
+  const std::vector<std::vector<Matrix>> maps_before = attention_maps(s.shape, weights, shown);
   const double all_steps = std::max(1.0, static_cast<double>(s.steps + s.control_steps));
   const auto told = [&](const char* what, std::size_t done) {
     return [&context, what, done, all_steps](const RecordPoint& point) {
@@ -521,10 +515,11 @@ Report run(const Params& p, const Context& context) {
           fmt::format("{}, step {}: repeated loss {:.2f}", what, point.step, point.evaluation.repeated_loss));
     };
   };
-  const Run model = train(s, s.shape, s.steps, std::move(weights), rngs[4], sequences, told("model", 0));
+  const Run model =
+      train(s, s.shape, s.steps, std::move(weights), rngs[4], sequences, threads, told("model", 0));
   const Run control =
       train(s, control_shape, s.control_steps, random_weights(control_shape, control_weights_rng), rngs[5],
-            sequences, told("one-layer control", s.steps));
+            sequences, threads, told("one-layer control", s.steps));
   if (!p.save.empty()) save_model(p.save, model.shape, model.weights);
 
   const double guess = std::log(static_cast<double>(s.shape.vocabulary));
@@ -539,18 +534,18 @@ Report run(const Params& p, const Context& context) {
   report.data(curve);
   report.table(milestones(curve));
   report.table(head_table(model.last()));
-  const std::vector<Without> results = ablations(p, model, sequences, context);
+  const std::vector<Without> results = ablations(p, model, sequences, threads, context);
   report.table(ablation_table(model, results));
 
-  const std::size_t threads = s.training.threads;
   const Evaluation unseen = evaluate(model.shape, model.weights, unseen_sequences, threads);
   const Evaluation control_unseen = evaluate(control.shape, control.weights, unseen_sequences, threads);
   report.table(period_table(p, s, model.last(), control.last(), unseen, control_unseen));
   report.data(head_curve_table(model));
   add_curve_figures(report);
-  add_map_figure(report, "before", "Attention before training", maps_before);
+  add_map_figure(report, "before", "Attention before training",
+                 add_maps(report, "before", s.shape, maps_before));
   add_map_figure(report, "after", "Attention after training",
-                 add_maps(report, "after", model.shape, model.weights, sequences.front()));
+                 add_maps(report, "after", model.shape, attention_maps(model.shape, model.weights, shown)));
   check_training(report, p, s, model, control, results, unseen, control_unseen);
   return report;
 }

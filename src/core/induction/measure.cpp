@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/error.hpp"
-#include "core/induction/shards.hpp"
 
 namespace attnlab {
 namespace {
@@ -79,11 +78,11 @@ double Evaluation::best(double HeadScores::*score, std::size_t layer) const {
 }
 
 Evaluation evaluate(const ModelShape& shape, const ModelWeights<float>& weights,
-                    std::span<const RepeatedSequence> sequences, std::size_t threads,
+                    std::span<const RepeatedSequence> sequences, ThreadPool& threads,
                     const Ablation& ablation) {
   if (sequences.empty()) throw Error(ErrorKind::usage, "an evaluation needs at least one sequence");
   std::vector<Sums> shards(kShards, Sums(shape));
-  for_each_shard(kShards, threads, [&](std::size_t shard) {
+  threads.run(kShards, [&](std::size_t shard, std::size_t) {
     AttentionOnlyModel<float> model(shape, ablation);
     for (std::size_t i = shard; i < sequences.size(); i += kShards) {
       model.forward(weights, sequences[i].tokens);

@@ -8,6 +8,7 @@
 
 #include "core/induction/model.hpp"
 #include "core/induction/sequences.hpp"
+#include "core/kernels/thread_pool.hpp"
 
 namespace attnlab {
 
@@ -30,10 +31,10 @@ struct Evaluation {
   double best(double HeadScores::*score, std::size_t layer) const;
 };
 
-/// Runs the sequences on `threads` threads; the result does not depend on their number. Throws Error(usage)
-/// without sequences.
+/// Runs the sequences on the threads of the pool; the result does not depend on their number. Throws
+/// Error(usage) without sequences.
 Evaluation evaluate(const ModelShape& shape, const ModelWeights<float>& weights,
-                    std::span<const RepeatedSequence> sequences, std::size_t threads = 1,
+                    std::span<const RepeatedSequence> sequences, ThreadPool& threads,
                     const Ablation& ablation = {});
 
 /// Attention weights [seq_len, seq_len] of every head for one sequence, [layer][head].

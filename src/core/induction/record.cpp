@@ -4,7 +4,7 @@ namespace attnlab {
 
 std::vector<RecordPoint> train_and_record(Trainer& trainer, const ModelShape& shape, std::size_t steps,
                                           std::size_t every, std::span<const RepeatedSequence> sequences,
-                                          std::size_t threads,
+                                          ThreadPool& threads,
                                           const std::function<void(const RecordPoint&)>& progress) {
   std::vector<RecordPoint> record;
   for (std::size_t step = 0;; ++step) {

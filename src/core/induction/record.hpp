@@ -22,7 +22,7 @@ struct RecordPoint {
 /// measurement.
 std::vector<RecordPoint> train_and_record(Trainer& trainer, const ModelShape& shape, std::size_t steps,
                                           std::size_t every, std::span<const RepeatedSequence> sequences,
-                                          std::size_t threads,
+                                          ThreadPool& threads,
                                           const std::function<void(const RecordPoint&)>& progress = {});
 
 /// The first recorded step whose repeated loss is below `nats`; none when it never is.

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/induction/shards.hpp"
 
 namespace attnlab {
 namespace {
@@ -37,11 +36,12 @@ ModelWeights<float> random_weights(const ModelShape& shape, Generator& rng) {
 }
 
 Trainer::Trainer(const ModelShape& shape, const SequenceRule& rule, const TrainingOptions& options,
-                 ModelWeights<float> weights, Generator rng)
+                 ModelWeights<float> weights, Generator rng, ThreadPool& threads)
     : rule_(rule),
       options_(options),
       weights_(std::move(weights)),
       rng_(std::move(rng)),
+      threads_(threads),
       gradient_(weights_.values.size()),
       adam_(weights_.values.size()) {
   check_rule(rule);
@@ -55,7 +55,7 @@ Trainer::Trainer(const ModelShape& shape, const SequenceRule& rule, const Traini
 double Trainer::step() {
   const std::vector<RepeatedSequence> batch = draw_sequences(rng_, rule_, options_.batch);
   const double predictions = static_cast<double>(options_.batch * (rule_.seq_len - 1));
-  for_each_shard(kShards, options_.threads, [&](std::size_t index) {
+  threads_.run(kShards, [&](std::size_t index, std::size_t) {
     Shard& shard = shards_[index];
     std::fill(shard.gradient.values.begin(), shard.gradient.values.end(), 0.0F);
     shard.loss = 0.0;

@@ -8,6 +8,7 @@
 #include "core/backward/adam.hpp"
 #include "core/induction/model.hpp"
 #include "core/induction/sequences.hpp"
+#include "core/kernels/thread_pool.hpp"
 
 namespace attnlab {
 
@@ -15,7 +16,6 @@ struct TrainingOptions {
   std::size_t batch = 32;    ///< sequences in a step
   std::size_t warm_up = 50;  ///< steps over which the learning rate rises to its value
   AdamOptions adam{.learning_rate = 4e-3, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-8};
-  std::size_t threads = 1;  ///< changes nothing but the time
 };
 
 /// Weights drawn for training: embeddings and positions from N(0, 1), projections and unembedding from
@@ -26,10 +26,10 @@ ModelWeights<float> random_weights(const ModelShape& shape, Generator& rng);
 /// are summed in order: one seed is one curve.
 class Trainer {
  public:
-  /// Starts from `weights`; sequences are drawn from `rng`. Throws Error(usage) for shapes or rules that do
-  /// not fit.
+  /// Starts from `weights`; sequences are drawn from `rng`; the pool must outlive the trainer. Throws
+  /// Error(usage) for shapes or rules that do not fit.
   Trainer(const ModelShape& shape, const SequenceRule& rule, const TrainingOptions& options,
-          ModelWeights<float> weights, Generator rng);
+          ModelWeights<float> weights, Generator rng, ThreadPool& threads);
 
   /// One step on fresh sequences; returns the mean loss in nats over their predictions.
   double step();
@@ -50,6 +50,7 @@ class Trainer {
   TrainingOptions options_;
   ModelWeights<float> weights_;
   Generator rng_;
+  ThreadPool& threads_;
   std::vector<Shard> shards_;
   std::vector<float> gradient_;
   Adam<float> adam_;

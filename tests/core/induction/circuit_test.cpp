@@ -16,7 +16,8 @@ std::vector<RepeatedSequence> distinct_sequences() {
 
 TEST_CASE("induction circuit: two layers set by hand copy with certainty") {
   const HandSetModel circuit = induction_circuit(64, 64);
-  const Evaluation result = evaluate(circuit.shape, circuit.weights, distinct_sequences());
+  ThreadPool pool(1);
+  const Evaluation result = evaluate(circuit.shape, circuit.weights, distinct_sequences(), pool);
   CHECK(result.repeated_accuracy == 1.0);
   CHECK(result.repeated_loss < 1e-6);
   CHECK(result.heads[0][0].previous_token > 0.9999);
@@ -25,14 +26,16 @@ TEST_CASE("induction circuit: two layers set by hand copy with certainty") {
 
 TEST_CASE("induction circuit: without the previous-token head nothing is matched or copied") {
   const HandSetModel control = induction_circuit(64, 64, false);
-  const Evaluation result = evaluate(control.shape, control.weights, distinct_sequences());
+  ThreadPool pool(1);
+  const Evaluation result = evaluate(control.shape, control.weights, distinct_sequences(), pool);
   CHECK(result.heads[0][0].prefix_matching < 0.1);
   CHECK(result.repeated_accuracy < 0.2);
 }
 
 TEST_CASE("induction circuit: silencing the previous-token head destroys it") {
   const HandSetModel circuit = induction_circuit(64, 64);
+  ThreadPool pool(1);
   const Evaluation result =
-      evaluate(circuit.shape, circuit.weights, distinct_sequences(), 1, {{true}, {false}});
+      evaluate(circuit.shape, circuit.weights, distinct_sequences(), pool, {{true}, {false}});
   CHECK(result.repeated_accuracy < 0.2);
 }

@@ -4,8 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.hpp"
-#include "core/induction/measure.hpp"
-#include "core/induction/shards.hpp"
+#include "core/induction/record.hpp"
 #include "core/induction/trainer.hpp"
 
 using namespace attnlab;
@@ -26,7 +25,8 @@ SequenceRule tiny_rule() { return {.vocabulary = 8, .seq_len = 16, .min_period =
 std::vector<double> curve(std::size_t threads, std::size_t steps) {
   Generator rng(466);
   ModelWeights<float> weights = random_weights(tiny_shape(), rng);
-  Trainer trainer(tiny_shape(), tiny_rule(), {.batch = 10, .threads = threads}, std::move(weights), rng);
+  ThreadPool pool(threads);
+  Trainer trainer(tiny_shape(), tiny_rule(), {.batch = 10}, std::move(weights), rng, pool);
   std::vector<double> losses;
   for (std::size_t i = 0; i < steps; ++i) losses.push_back(trainer.step());
   return losses;
@@ -52,53 +52,25 @@ TEST_CASE("trainer: sequences of another length than the model's are refused") {
   Generator rng(1);
   SequenceRule rule = tiny_rule();
   rule.seq_len = 20;
-  CHECK_THROWS_AS(Trainer(tiny_shape(), rule, {}, random_weights(tiny_shape(), rng), rng), Error);
+  ThreadPool pool(1);
+  CHECK_THROWS_AS(Trainer(tiny_shape(), rule, {}, random_weights(tiny_shape(), rng), rng, pool), Error);
 }
 
-TEST_CASE(
-    "measure: an untrained model scores like uniform attention and the same for any number of threads") {
+TEST_CASE("record: a run is measured at the start at every stride and at the end") {
   Generator rng(466);
-  const ModelWeights<float> weights{tiny_shape()};  // zero projections: attention is uniform over the visible
-  const std::vector<RepeatedSequence> sequences = draw_sequences(rng, tiny_rule(), 9);
-  const Evaluation one = evaluate(tiny_shape(), weights, sequences, 1);
-  const Evaluation three = evaluate(tiny_shape(), weights, sequences, 3);
-  double expected = 0.0;
-  for (int t = 1; t < 16; ++t) expected += 1.0 / (t + 1);
-  CHECK(std::abs(one.heads[1][1].previous_token - expected / 15) < 1e-6);
-  CHECK(std::abs(one.repeated_loss - std::log(8.0)) < 1e-6);
-  CHECK(one.repeated_loss == three.repeated_loss);
-  CHECK(one.best(&HeadScores::prefix_matching, 0) == three.best(&HeadScores::prefix_matching, 0));
-}
-
-TEST_CASE("measure: scores of a hand-made sequence follow their definitions") {
-  ModelShape shape = tiny_shape();
-  shape.seq_len = 5;
-  shape.num_layers = 1;
-  shape.num_heads = 1;
-  // Period 2: tokens 3 5 3 5 3; uniform attention gives each of t + 1 visible positions 1 / (t + 1).
-  const RepeatedSequence sequence{{3, 5, 3, 5, 3}, 2};
-  const Evaluation result = evaluate(shape, ModelWeights<float>{shape}, std::vector{sequence});
-  const HeadScores scores = result.heads[0][0];
-  CHECK(std::abs(scores.previous_token - (1.0 / 2 + 1.0 / 3 + 1.0 / 4 + 1.0 / 5) / 4) < 1e-6);
-  // t = 2 may look at 1; t = 3 at 2; t = 4 at 1 and 3.
-  CHECK(std::abs(scores.prefix_matching - (1.0 / 3 + 1.0 / 4 + 2.0 / 5) / 3) < 1e-6);
-  CHECK(std::abs(scores.strict_induction - (1.0 / 3 + 1.0 / 4 + 1.0 / 5) / 3) < 1e-6);
-}
-
-TEST_CASE("measure: silencing every head changes the predictions and no sequences are refused") {
-  Generator rng(466);
-  const ModelWeights<float> weights = random_weights(tiny_shape(), rng);
+  ThreadPool pool(1);
+  ModelWeights<float> weights = random_weights(tiny_shape(), rng);
+  Trainer trainer(tiny_shape(), tiny_rule(), {.batch = 4}, std::move(weights), rng, pool);
   const std::vector<RepeatedSequence> sequences = draw_sequences(rng, tiny_rule(), 4);
-  const Evaluation all = evaluate(tiny_shape(), weights, sequences);
-  const Evaluation silenced = evaluate(tiny_shape(), weights, sequences, 1, {{true, true}, {true, true}});
-  CHECK(all.repeated_loss != silenced.repeated_loss);
-  CHECK_THROWS_AS(evaluate(tiny_shape(), weights, {}), Error);
-}
-
-TEST_CASE("shards: an exception of a worker arrives at the caller") {
-  CHECK_THROWS_AS(for_each_shard(4, 2,
-                                 [](std::size_t shard) {
-                                   if (shard == 3) throw Error(ErrorKind::fault, "shard 3");
-                                 }),
-                  Error);
+  std::size_t told = 0;
+  const std::vector<RecordPoint> record =
+      train_and_record(trainer, tiny_shape(), 7, 3, sequences, pool, [&](const RecordPoint&) { ++told; });
+  REQUIRE(record.size() == 4);
+  CHECK(told == 4);
+  const std::vector<std::size_t> steps{0, 3, 6, 7};
+  for (std::size_t i = 0; i < 4; ++i) CHECK(record[i].step == steps[i]);
+  CHECK(first_step_below(record, 100.0) == 0);
+  CHECK_FALSE(first_step_below(record, 0.0).has_value());
+  CHECK(first_step_matching(record, 1, 0.0) == 0);
+  CHECK_FALSE(first_step_matching(record, 1, 1.0).has_value());
 }

@@ -1,0 +1,69 @@
+#include <cmath>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "core/error.hpp"
+#include "core/induction/measure.hpp"
+#include "core/induction/trainer.hpp"
+
+using namespace attnlab;
+
+namespace {
+
+ModelShape tiny_shape() {
+  ModelShape shape;
+  shape.vocabulary = 8;
+  shape.seq_len = 16;
+  shape.d_model = 16;
+  shape.num_heads = 2;
+  return shape;
+}
+
+SequenceRule tiny_rule() { return {.vocabulary = 8, .seq_len = 16, .min_period = 3, .max_period = 6}; }
+
+}  // namespace
+
+TEST_CASE(
+    "measure: an untrained model scores like uniform attention and the same for any number of threads") {
+  Generator rng(466);
+  const ModelWeights<float> weights{tiny_shape()};  // zero projections: attention is uniform over the visible
+  const std::vector<RepeatedSequence> sequences = draw_sequences(rng, tiny_rule(), 9);
+  ThreadPool one_thread(1);
+  ThreadPool three_threads(3);
+  const Evaluation one = evaluate(tiny_shape(), weights, sequences, one_thread);
+  const Evaluation three = evaluate(tiny_shape(), weights, sequences, three_threads);
+  double expected = 0.0;
+  for (int t = 1; t < 16; ++t) expected += 1.0 / (t + 1);
+  CHECK(std::abs(one.heads[1][1].previous_token - expected / 15) < 1e-6);
+  CHECK(std::abs(one.repeated_loss - std::log(8.0)) < 1e-6);
+  CHECK(one.repeated_loss == three.repeated_loss);
+  CHECK(one.best(&HeadScores::prefix_matching, 0) == three.best(&HeadScores::prefix_matching, 0));
+}
+
+TEST_CASE("measure: scores of a hand-made sequence follow their definitions") {
+  ModelShape shape = tiny_shape();
+  shape.seq_len = 5;
+  shape.num_layers = 1;
+  shape.num_heads = 1;
+  // Period 2: tokens 3 5 3 5 3; uniform attention gives each of t + 1 visible positions 1 / (t + 1).
+  const RepeatedSequence sequence{{3, 5, 3, 5, 3}, 2};
+  ThreadPool pool(1);
+  const Evaluation result = evaluate(shape, ModelWeights<float>{shape}, std::vector{sequence}, pool);
+  const HeadScores scores = result.heads[0][0];
+  CHECK(std::abs(scores.previous_token - (1.0 / 2 + 1.0 / 3 + 1.0 / 4 + 1.0 / 5) / 4) < 1e-6);
+  // t = 2 may look at 1; t = 3 at 2; t = 4 at 1 and 3.
+  CHECK(std::abs(scores.prefix_matching - (1.0 / 3 + 1.0 / 4 + 2.0 / 5) / 3) < 1e-6);
+  CHECK(std::abs(scores.strict_induction - (1.0 / 3 + 1.0 / 4 + 1.0 / 5) / 3) < 1e-6);
+}
+
+TEST_CASE("measure: silencing every head changes the predictions and no sequences are refused") {
+  Generator rng(466);
+  const ModelWeights<float> weights = random_weights(tiny_shape(), rng);
+  const std::vector<RepeatedSequence> sequences = draw_sequences(rng, tiny_rule(), 4);
+  ThreadPool pool(2);
+  const Evaluation all = evaluate(tiny_shape(), weights, sequences, pool);
+  const Evaluation silenced = evaluate(tiny_shape(), weights, sequences, pool, {{true, true}, {true, true}});
+  CHECK(all.repeated_loss != silenced.repeated_loss);
+  CHECK_THROWS_AS(evaluate(tiny_shape(), weights, {}, pool), Error);
+}

@@ -46,12 +46,13 @@ constexpr ClassEnding class_endings[] = {
     {"Model", Head::none},
 };
 
-/// Which heads each form of model can have.
-bool fits(Head head, Form form) {
-  switch (form) {
+/// Which heads a family can have.
+bool fits(Head head, const Family& family) {
+  switch (family.form) {
     case Form::decoder:
       return head == Head::none || head == Head::language_model || head == Head::sequence;
     case Form::encoder:
+      if (head == Head::pre_training) return family.sentence_head;
       return head != Head::encoder_only && head != Head::language_model && head != Head::image;
     case Form::encoder_decoder:
       return head == Head::none || head == Head::encoder_only || head == Head::language_model;
@@ -127,7 +128,7 @@ class Builder {
     for (const ClassEnding& known : class_endings) {
       if (!std::string_view(model_.model_class).ends_with(known.ending)) continue;
       head_ = known.head;
-      if (fits(head_, family_.form)) return;
+      if (fits(head_, family_)) return;
       break;
     }
     keys_.fail("architectures", fmt::format("the class {} of {} is not counted; one like {} is",
@@ -176,7 +177,6 @@ class Builder {
   }
 
   void add_encoder_head() {
-    const bool has_transform_always = family_.token_types == false && !family_.pooler && family_.gated;
     const bool pooled = family_.pooler && (head_ == Head::none || head_ == Head::pre_training);
     if (pooled) add_pooler();
     if (head_ == Head::masked_tokens || head_ == Head::pre_training) {
@@ -187,12 +187,12 @@ class Builder {
     if (head_ == Head::pre_training) output_dense("sentence_head", 2, model_.d_model, true, Use::sequence);
     if (head_ == Head::sequence || head_ == Head::tokens || head_ == Head::span) {
       const Use use = head_ == Head::sequence ? Use::sequence : Use::product;
-      if (has_transform_always) {
+      if (family_.classifier_transform) {
         add_transform(use);
       } else if (head_ == Head::sequence) {
-        // BERT's pooler under its own name; RoBERTa and DistilBERT have a dense layer of that shape instead.
-        const bool has_pooler = family_.model_type == "bert" || family_.model_type == "albert";
-        output_dense(has_pooler ? "pooler" : "classifier_dense", model_.d_model, model_.d_model, true, use);
+        // RoBERTa and DistilBERT have a dense layer of the pooler's shape instead.
+        output_dense(family_.sentence_head ? "pooler" : "classifier_dense", model_.d_model, model_.d_model,
+                     true, use);
       }
       output_dense("classifier", head_ == Head::span ? 2 : labels(), model_.d_model, true, use);
     }

@@ -473,6 +473,7 @@ constexpr Family bert_like{.model_type = "bert",
                            .defaults = bert_defaults,
                            .tied = tied_by_default,
                            .pooler = true,
+                           .sentence_head = true,
                            .query_value_bias = always,
                            .output_bias = always,
                            .mlp_bias = always,
@@ -772,17 +773,20 @@ constexpr std::array all_families{
     bert_like,
     derived(bert_like, "roberta", "RobertaForMaskedLM",
             [](Family& f) {
+              f.sentence_head = false;
               f.position_padding = 2;
               f.naming = {"roberta.", {}, roberta_names};
             }),
     derived(bert_like, "xlm-roberta", "XLMRobertaForMaskedLM",
             [](Family& f) {
+              f.sentence_head = false;
               f.position_padding = 2;
               f.naming = {"roberta.", {}, roberta_names};
               f.anchored = false;
             }),
     derived(bert_like, "distilbert", "DistilBertForMaskedLM",
             [](Family& f) {
+              f.sentence_head = false;
               f.keys.width = "dim hidden_size";
               f.keys.layers = "n_layers num_hidden_layers";
               f.keys.heads = "n_heads num_attention_heads";
@@ -800,6 +804,8 @@ constexpr std::array all_families{
             }),
     derived(bert_like, "modernbert", "ModernBertForMaskedLM",
             [](Family& f) {
+              f.sentence_head = false;
+              f.classifier_transform = true;
               f.defaults = modernbert_defaults;
               f.pooler = false;
               f.query_value_bias = f.output_bias = attention_bias;

@@ -108,8 +108,10 @@ struct Family {
   std::span<const ClassDefault> defaults = {};
 
   Setting tied{"tie_word_embeddings", false};
-  bool head_bias = false;  ///< of the output matrix
-  bool pooler = false;     ///< a plain "...Model" has one
+  bool head_bias = false;             ///< of the output matrix
+  bool pooler = false;                ///< a plain "...Model" has one
+  bool sentence_head = false;         ///< pre-training compares sentences, and a classifier keeps the pooler
+  bool classifier_transform = false;  ///< classifiers keep the transform of the masked-token head
 
   Setting query_value_bias = {};
   bool key_bias = true;  ///< false: keys have none whatever queries and values have

@@ -134,6 +134,9 @@ TEST_CASE("accounting: a bad config gets one line with file and key and rule") {
   CHECK(error_of(small_with("rope_scaling", "{\"type\": 4}")) ==
         "c.json: rope_scaling: type: a number where a string is needed");
   CHECK(error_of(small_with("head_dim", "1073741825")).starts_with("c.json: head_dim: 1073741825 where"));
+  CHECK(error_of(R"({"model_type": "roberta", "architectures": ["RobertaForPreTraining"]})") ==
+        "c.json: architectures: the class RobertaForPreTraining of roberta is not counted; one like "
+        "RobertaForMaskedLM is");
   CHECK(error_of("[1]") == "c.json: an array where a config is an object");
   CHECK(error_of(small_with("model_type", "7")) == "c.json: model_type: a number where a string is needed");
 }

@@ -230,7 +230,7 @@ Report list_models() {
 
 Report emit_config(const CountedModel& model) {
   const Architecture& a = model.config.architecture;
-  const Attention& attention = a.main_stack().layers.front().attention;
+  const AttentionShape& attention = a.main_stack().layers.front().attention;
   Report report("Sizes as read");
   const auto add = [&](const char* name, const Value& value, const std::string& text) {
     report.value(name, value).line(fmt::format("{:<12} {}", name, text));

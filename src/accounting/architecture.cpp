@@ -39,7 +39,7 @@ void add_norm(std::vector<Weight>& weights, const std::string& name, std::vector
 }
 
 /// Queries and keys made through low-rank factors; only the small latent is cached.
-void add_latent_projections(std::vector<Weight>& weights, Collector& collect, const Attention& a,
+void add_latent_projections(std::vector<Weight>& weights, Collector& collect, const AttentionShape& a,
                             std::int64_t d_model, const std::string& prefix) {
   const std::int64_t query_width = a.heads * a.key_dim;
   if (a.query_rank > 0) {
@@ -54,7 +54,7 @@ void add_latent_projections(std::vector<Weight>& weights, Collector& collect, co
   collect.matrix("key_value_up", a.heads * (a.key_dim - a.rotary_dim + a.value_dim), a.key_value_rank, false);
 }
 
-std::vector<std::int64_t> query_key_norm_shape(const Attention& a, std::int64_t heads) {
+std::vector<std::int64_t> query_key_norm_shape(const AttentionShape& a, std::int64_t heads) {
   switch (a.query_key_norm) {
     case QueryKeyNorm::width:
       return {heads * a.key_dim};
@@ -65,7 +65,7 @@ std::vector<std::int64_t> query_key_norm_shape(const Attention& a, std::int64_t 
   }
 }
 
-void add_attention(std::vector<Weight>& weights, const Attention& a, std::int64_t d_model,
+void add_attention(std::vector<Weight>& weights, const AttentionShape& a, std::int64_t d_model,
                    const std::string& prefix, Use key_value_use) {
   Collector collect(weights, Part::attention, prefix);
   if (a.latent) {
@@ -86,7 +86,7 @@ void add_attention(std::vector<Weight>& weights, const Attention& a, std::int64_
   }
 }
 
-void add_feed_forward(Collector collect, const FeedForward& mlp, std::int64_t d_model) {
+void add_feed_forward(Collector collect, const FeedForwardShape& mlp, std::int64_t d_model) {
   if (mlp.gated) collect.matrix("gate", mlp.width, d_model, mlp.bias);
   collect.matrix("up", mlp.width, d_model, mlp.bias);
   collect.matrix("down", d_model, mlp.width, mlp.bias);

@@ -61,7 +61,7 @@ enum class QueryKeyNorm {
 };
 
 /// Multi-head, grouped-query, multi-query or latent attention.
-struct Attention {
+struct AttentionShape {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t key_dim = 0;    ///< of one head's query and key
@@ -82,24 +82,24 @@ struct Attention {
   std::int64_t key_value_rank = 0;  ///< of the cached latent
   std::int64_t rotary_dim = 0;      ///< width of the shared rotary key; part of key_dim
 
-  bool operator==(const Attention&) const = default;
+  bool operator==(const AttentionShape&) const = default;
 };
 
 /// Two matrices, or three where gated.
-struct FeedForward {
+struct FeedForwardShape {
   std::int64_t width = 0;
   bool gated = false;
   bool bias = false;
 
-  bool operator==(const FeedForward&) const = default;
+  bool operator==(const FeedForwardShape&) const = default;
 };
 
 /// Routed experts, and those that every token visits.
 struct Experts {
   std::int64_t count = 0;
   std::int64_t per_token = 0;
-  FeedForward each;
-  FeedForward shared;            ///< width 0 = none
+  FeedForwardShape each;
+  FeedForwardShape shared;       ///< width 0 = none
   bool shared_gate = false;      ///< a row that weighs the shared expert (Qwen1.5-MoE)
   bool router_bias = false;      ///< gpt-oss
   bool correction_bias = false;  ///< load-balancing bias of the router (DeepSeek-V3)
@@ -116,9 +116,9 @@ struct NormSite {
 };
 
 struct Layer {
-  Attention attention;
-  std::optional<Attention> cross;  ///< attention to the encoder
-  FeedForward mlp;                 ///< where there are no experts
+  AttentionShape attention;
+  std::optional<AttentionShape> cross;  ///< attention to the encoder
+  FeedForwardShape mlp;                 ///< where there are no experts
   std::optional<Experts> experts;
   std::vector<NormSite> norms;
   std::int64_t uses = 1;  ///< how often one token passes it (ALBERT shares layers)

@@ -16,7 +16,7 @@ Int128 plus(Int128 a, Int128 b) { return checked_add(a, b, "the amount of work o
 std::string text(Int128 value) { return with_thousands(value); }
 
 /// Width over which one token's scores and mixed values are computed: heads x (key_dim + value_dim).
-Int128 score_width(const Attention& a) { return times(a.heads, a.key_dim + a.value_dim); }
+Int128 score_width(const AttentionShape& a) { return times(a.heads, a.key_dim + a.value_dim); }
 
 /// Sum over the layers that generate (or the only ones), a shared layer once per use.
 template <typename Term>
@@ -32,7 +32,7 @@ Int128 over_layers(const Stack& stack, Term term) {
   return sum;
 }
 
-Int128 cache_elements(const Attention& a) {
+Int128 cache_elements(const AttentionShape& a) {
   if (a.latent) return a.key_value_rank + a.rotary_dim;
   return times(a.kv_heads, a.key_dim + a.value_dim);
 }
@@ -144,7 +144,7 @@ std::int64_t usual_seq_len(const Architecture& a) {
   return a.max_positions > 0 ? std::min<std::int64_t>(a.max_positions, 1024) : 1024;
 }
 
-Int128 attended_pairs(const Attention& a, std::int64_t seq_len) {
+Int128 attended_pairs(const AttentionShape& a, std::int64_t seq_len) {
   const Int128 length = seq_len;
   if (a.causal) {
     const Int128 reach = a.window > 0 ? std::min<std::int64_t>(a.window, seq_len) : seq_len;
@@ -304,13 +304,13 @@ Int128 longest_that_fits(const Architecture& a, Int128 room, std::int64_t batch,
 
 /// Widths of the arrays that one layer keeps for the backward pass, in bytes a token: 16-bit numbers, and a
 /// byte for each place of a dropout mask.
-Int128 kept_by_attention(const Attention& a, Int128 d) {
+Int128 kept_by_attention(const AttentionShape& a, Int128 d) {
   const Int128 query_key_value = times(a.heads, a.key_dim) + times(a.kv_heads, a.key_dim + a.value_dim);
   const Int128 latents = a.query_rank + a.key_value_rank + (a.latent ? a.rotary_dim : 0);
   return 2 * d + 2 * (query_key_value + latents) + 2 * times(a.heads, a.value_dim) + d;
 }
 
-Int128 kept_by_mlp(const FeedForward& mlp, Int128 d) {
+Int128 kept_by_mlp(const FeedForwardShape& mlp, Int128 d) {
   if (mlp.width == 0) return 0;
   return 2 * d + times(mlp.gated ? 8 : 4, mlp.width) + d;
 }
@@ -362,7 +362,7 @@ std::vector<Quantity> cache_size(const Architecture& a, const CacheOptions& opti
 
 std::vector<Quantity> cache_alternatives(const Architecture& a, std::int64_t bits) {
   const Stack& stack = a.main_stack();
-  const Attention& first = stack.layers.front().attention;
+  const AttentionShape& first = stack.layers.front().attention;
   std::vector<Quantity> list;
   const auto add = [&](std::string name, Int128 elements, std::string meaning) {
     list.push_back(bytes(std::move(name), bytes_of(elements, bits), "numbers a token x bits / 8",
@@ -375,11 +375,13 @@ std::vector<Quantity> cache_alternatives(const Architecture& a, std::int64_t bit
     });
   };
   add("kv_as_built", cache_elements_per_token(a), "the model as it is");
-  add("kv_multi_head", with_heads([](const Attention& it) { return it.heads; }), "a key head for each head");
+  add("kv_multi_head", with_heads([](const AttentionShape& it) { return it.heads; }),
+      "a key head for each head");
   if (first.heads > 8 && first.heads % 8 == 0) {
-    add("kv_eight_groups", with_heads([](const Attention&) { return Int128{8}; }), "eight key heads, shared");
+    add("kv_eight_groups", with_heads([](const AttentionShape&) { return Int128{8}; }),
+        "eight key heads, shared");
   }
-  add("kv_multi_query", with_heads([](const Attention&) { return Int128{1}; }), "one key head for all");
+  add("kv_multi_query", with_heads([](const AttentionShape&) { return Int128{1}; }), "one key head for all");
   add("kv_latent_576", over_layers(stack, [](const Layer&) { return Int128{576}; }),
       "a latent of 512 and a rotary key of 64, DeepSeek's widths");
   return list;

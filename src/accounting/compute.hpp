@@ -35,7 +35,7 @@ const Quantity& find_quantity(const std::vector<Quantity>& list, std::string_vie
 std::int64_t usual_seq_len(const Architecture& architecture);
 
 /// How many pairs of query and key attention looks at in a sequence of `seq_len`: causal, windowed or all.
-Int128 attended_pairs(const Attention& attention, std::int64_t seq_len);
+Int128 attended_pairs(const AttentionShape& attention, std::int64_t seq_len);
 
 /// FLOPs of one token in training, by every convention in use: "six_n" and its kin, "attention_6LTd" (Kaplan
 /// et al. 2020; the causal half), "attention_full_training" (12 L T d; Chowdhery et al. 2022),

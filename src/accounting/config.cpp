@@ -337,8 +337,8 @@ class Builder {
   }
 
   /// Facts that all layers share.
-  Attention common_attention() {
-    Attention a;
+  AttentionShape common_attention() {
+    AttentionShape a;
     a.query_bias = a.value_bias = keys_.flag(family_.query_value_bias);
     a.key_bias = a.query_bias && family_.key_bias;
     a.output_bias = keys_.flag(family_.output_bias);
@@ -352,7 +352,7 @@ class Builder {
     return a;
   }
 
-  void read_latent(Attention& a) {
+  void read_latent(AttentionShape& a) {
     if (what_if_.kv_heads || what_if_.head_dim) {
       throw Error(ErrorKind::usage,
                   fmt::format("{}: latent attention has neither key heads nor one head width",
@@ -368,7 +368,7 @@ class Builder {
     a.value_dim = keys_.needed("v_head_dim", "the width of a head's value").value;
   }
 
-  static void set_sizes(Attention& a, const LayerSizes& sizes, std::size_t layer) {
+  static void set_sizes(AttentionShape& a, const LayerSizes& sizes, std::size_t layer) {
     a.heads = sizes.heads.values[layer];
     a.kv_heads = sizes.kv_heads.values[layer];
     if (!a.latent) a.key_dim = a.value_dim = sizes.head_dim[layer];
@@ -508,7 +508,7 @@ class Builder {
   // Stacks.
 
   Stack plain_stack(std::string name, std::int64_t layers, const LayerSizes& sizes) {
-    const Attention common = common_attention();
+    const AttentionShape common = common_attention();
     const std::vector<NormSite> norms = read_norms();
     const std::vector<std::int64_t> window = windows(layers);
     const std::optional<Experts> experts = read_experts();

@@ -32,7 +32,7 @@ bool within(double value, double expected, double relative) {
 }
 
 /// Pairs counted one query at a time.
-Int128 pairs_by_hand(const Attention& a, std::int64_t seq_len) {
+Int128 pairs_by_hand(const AttentionShape& a, std::int64_t seq_len) {
   Int128 sum = 0;
   for (std::int64_t query = 0; query < seq_len; ++query) {
     for (std::int64_t key = 0; key < seq_len; ++key) {
@@ -73,7 +73,7 @@ TEST_CASE("compute: attended pairs agree with counting them") {
   for (const bool causal : {true, false}) {
     for (const std::int64_t window : {0, 1, 2, 3, 7, 8, 100}) {
       for (const std::int64_t seq_len : {1, 2, 5, 8, 33}) {
-        Attention a;
+        AttentionShape a;
         a.causal = causal;
         a.window = window;
         CAPTURE(causal);

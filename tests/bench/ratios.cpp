@@ -236,7 +236,9 @@ volatile std::uint64_t sink;
 void read_all(const void* memory, std::size_t bytes) {
   const auto* words = static_cast<const std::uint64_t*>(memory);
   std::uint64_t sums[32] = {};
+  constexpr std::size_t ahead = 512;  // words; without it a plain loop reads more slowly than decoding does
   for (std::size_t i = 0; i + 32 <= bytes / sizeof(std::uint64_t); i += 32) {
+    for (std::size_t line = 0; line < 32; line += 8) __builtin_prefetch(words + i + ahead + line, 0, 2);
     for (std::size_t lane = 0; lane < 32; ++lane) sums[lane] += words[i + lane];
   }
   for (std::size_t lane = 1; lane < 32; ++lane) sums[0] += sums[lane];

@@ -84,6 +84,8 @@ struct Presentation {
   bool plain_grid = false;  ///< arrays in csv as plain grids; not an option but a trait of the command
 };
 
+/// Declares --output, --plot, --precision, --color and --quiet: where it goes and how it looks there.
+void declare_destination(OptionSet& options, Presentation& presentation);
 /// Declares --format, --table, --tables, --wide, --output, --plot, --precision, --color and --quiet.
 void declare_presentation(OptionSet& options, Presentation& presentation);
 

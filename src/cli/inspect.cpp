@@ -17,8 +17,7 @@ namespace {
 struct Options {
   ArrayInput input;
   std::string format = "text";
-  std::string output = "-";
-  std::optional<int> precision;
+  Presentation presentation;
 };
 
 /// The elements as NumPy would print them, each converted to `Printed`.
@@ -91,15 +90,31 @@ std::string file_text(const ArrayFile& file, const PrintOptions& options) {
   return text;
 }
 
-Outcome run(const std::string& source, const Options& options) {
+// Every array of the file as a picture, one below the other.
+Outcome plotted(const ArrayFile& file, const Presentation& presentation, const Environment& environment) {
   Outcome outcome;
-  outcome.path = options.output;
+  for (const NamedTensor& tensor : file.tensors) {
+    Result result;
+    result.name = "inspect";
+    const std::string name = tensor.name.empty() ? file.path : tensor.name;
+    result.report.data(Grid{name, name, to_array(tensor.array, name)});
+    const Outcome picture = present(result, presentation, environment);
+    outcome.output += (outcome.output.empty() ? "" : "\n") + picture.output;
+    outcome.path = picture.path;
+  }
+  return outcome;
+}
+
+Outcome run(const std::string& source, const Options& options, const Environment& environment) {
+  Outcome outcome;
+  outcome.path = options.presentation.output;
   auto file = std::make_shared<const ArrayFile>(read_tensors(source, read_options(options.input)));
+  if (options.presentation.plot) return plotted(*file, options.presentation, environment);
   if (options.format == "json") {
     outcome.produce = [file](const ByteSink& sink) { write_inspection_json(*file, sink); };
   } else {
     PrintOptions print_options;
-    if (options.precision) print_options.precision = *options.precision;
+    if (options.presentation.precision) print_options.precision = *options.presentation.precision;
     outcome.output = file_text(*file, print_options);
   }
   return outcome;
@@ -131,14 +146,10 @@ Command inspect_command() {
     auto options = std::make_shared<Options>();
     declare_array_input(invocation->options, options->input);
     invocation->options.choice("format", options->format, {"text", "json"}, "what is written").no_parameter();
-    invocation->options
-        .file("output", options->output, "write there, whole or not at all; - is standard output")
-        .short_form('o')
-        .no_parameter();
-    invocation->options.integer("precision", options->precision, 0, 17, "digits in text").no_parameter();
+    declare_destination(invocation->options, options->presentation);
     Invocation* const called = invocation.get();
-    invocation->run = [called, options](const Environment&) {
-      return run(called->arguments.front(), *options);
+    invocation->run = [called, options](const Environment& environment) {
+      return run(called->arguments.front(), *options, environment);
     };
     return invocation;
   };

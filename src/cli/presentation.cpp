@@ -14,6 +14,19 @@ const Renderer& chosen_renderer(const Presentation& presentation) {
 
 }  // namespace
 
+void declare_destination(OptionSet& options, Presentation& presentation) {
+  options.file("output", presentation.output, "write there, whole or not at all; - is standard output")
+      .short_form('o')
+      .no_parameter();
+  options.flag("plot", presentation.plot, "draw it in the terminal instead of the text").no_parameter();
+  options.integer("precision", presentation.precision, 0, 17, "digits in text").no_parameter();
+  options.choice("color", presentation.color, {"auto", "always", "never"}, "colour in the terminal")
+      .no_parameter();
+  options.flag("quiet", presentation.quiet, "nothing on standard error but errors")
+      .short_form('q')
+      .no_parameter();
+}
+
 void declare_presentation(OptionSet& options, Presentation& presentation) {
   std::vector<std::string> formats;
   for (const Renderer& renderer : renderers()) formats.push_back(renderer.name);
@@ -26,16 +39,7 @@ void declare_presentation(OptionSet& options, Presentation& presentation) {
   options.flag("tables", presentation.list_tables, "list what --table takes").no_parameter();
   options.flag("wide", presentation.wide, "csv and tsv of a matrix as a grid, not as row, column, value")
       .no_parameter();
-  options.file("output", presentation.output, "write there, whole or not at all; - is standard output")
-      .short_form('o')
-      .no_parameter();
-  options.flag("plot", presentation.plot, "draw it in the terminal instead of the text").no_parameter();
-  options.integer("precision", presentation.precision, 0, 17, "digits in text").no_parameter();
-  options.choice("color", presentation.color, {"auto", "always", "never"}, "colour in the terminal")
-      .no_parameter();
-  options.flag("quiet", presentation.quiet, "nothing on standard error but errors")
-      .short_form('q')
-      .no_parameter();
+  declare_destination(options, presentation);
 }
 
 TerminalStyle terminal_style(const Presentation& presentation, const Environment& environment) {

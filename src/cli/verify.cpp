@@ -83,7 +83,8 @@ std::string counts_line(const std::vector<Check>& checks) {
 std::string claim_line(const Check& check) {
   std::string line =
       fmt::format("  {:<12}  {}: {}", verdict_text(check.verdict()), check.full_id(), check.claim);
-  if (check.checkable) line += fmt::format(" ({:.6g}, expected {})", check.measured, expectation_text(check));
+  if (check.checkable)
+    line += fmt::format(" ({}, expected {})", measured_text(check), expectation_text(check));
   if (!check.reason.empty() && check.verdict() != Verdict::pass) line += "; " + check.reason;
   return line;
 }

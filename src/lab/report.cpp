@@ -26,6 +26,12 @@ Cell label_or_index(const std::vector<std::string>& labels, std::size_t at) {
   return static_cast<std::int64_t>(at);
 }
 
+// Counts are told in full: a million is no 1e+06.
+std::string number_text(double value) {
+  const bool count = value == std::floor(value) && std::abs(value) < 1e15;
+  return count ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value);
+}
+
 }  // namespace
 
 std::size_t Table::column(std::string_view column_name) const {
@@ -71,20 +77,19 @@ std::string verdict_text(Verdict verdict) {
   return "fail";
 }
 
+std::string measured_text(const Check& check) { return check.checkable ? number_text(check.measured) : "-"; }
+
 std::string expectation_text(const Check& check) {
   if (!check.checkable) return "-";
+  const std::string expected = number_text(check.expected);
   switch (check.relation) {
     case Relation::at_most:
-      return fmt::format("<= {:.6g}", check.expected);
+      return "<= " + expected;
     case Relation::at_least:
-      return fmt::format(">= {:.6g}", check.expected);
+      return ">= " + expected;
     case Relation::within:
       break;
   }
-  // Counts are told in full: a million is no 1e+06.
-  const std::string expected = check.expected == std::floor(check.expected) && std::abs(check.expected) < 1e15
-                                   ? fmt::format("{:.0f}", check.expected)
-                                   : fmt::format("{:.6g}", check.expected);
   return check.tolerance == 0 ? "exactly " + expected
                               : fmt::format("{} +- {:.3g}", expected, check.tolerance);
 }

@@ -71,6 +71,8 @@ struct Check {
 
 /// "pass", "near", "fail" or "cannot-check".
 std::string verdict_text(Verdict verdict);
+/// What was measured, as text: counts in full, other numbers with six significant digits.
+std::string measured_text(const Check& check);
 /// "<= 1e-12", ">= 0.99", "2 +- 0.1", "exactly 3": what was expected, as text.
 std::string expectation_text(const Check& check);
 

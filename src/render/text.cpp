@@ -29,7 +29,7 @@ std::string claim_lines(const std::vector<Check>& checks, bool in_full) {
   for (const Check& check : checks) {
     const std::string verdict = verdict_text(check.verdict());
     const std::string measured =
-        check.checkable ? fmt::format("{:.6g}, expected {}", check.measured, expectation_text(check)) : "";
+        check.checkable ? fmt::format("{}, expected {}", measured_text(check), expectation_text(check)) : "";
     out += fmt::format("  {:<12} {}: {}", verdict, check.full_id(), check.claim);
     if (check.checkable) out += fmt::format(" ({})", measured);
     if (!check.reason.empty() && (in_full || check.verdict() != Verdict::pass)) out += "; " + check.reason;

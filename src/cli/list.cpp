@@ -8,6 +8,7 @@ namespace {
 Outcome run(const Presentation& presentation, const Environment& environment) {
   Result result;
   result.name = "list";
+  result.report = Report("Commands by the lesson's sections");
   Report& report = result.report;
   Table table{"commands", "", {{"section"}, {"command"}, {"summary"}, {"source"}}};
   std::string section;

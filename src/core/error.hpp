@@ -14,7 +14,8 @@ enum class ErrorKind {
   fault,  ///< a fault of this program (4)
 };
 
-/// An error with one line of text: what was wrong with which file, option or argument, and what would be right.
+/// An error with one line of text: what was wrong with which file, option or argument, and what would be
+/// right.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}

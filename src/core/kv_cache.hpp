@@ -71,7 +71,8 @@ Quantized quantized(const Matrix& x, QuantScheme scheme, std::size_t bits, Quant
 /// any other number.
 Matrix packed_int4(const Matrix& codes);
 
-/// The `count` codes a row of such bytes [rows, ceil(count / 2)]: [rows, count]. Throws Error(data) for another width.
+/// The `count` codes a row of such bytes [rows, ceil(count / 2)]: [rows, count]. Throws Error(data) for
+/// another width.
 Matrix unpacked_int4(const Matrix& bytes, std::size_t count);
 
 }  // namespace attnlab

@@ -47,7 +47,8 @@ std::size_t element_count(const Shape& shape) {
   if (std::find(shape.begin(), shape.end(), std::size_t{0}) != shape.end()) return 0;
   for (const std::size_t size : shape) {
     if (size > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()) / count) {
-      throw Error(ErrorKind::data, fmt::format("shape {} holds more elements than 63 bits can count", shape_text(shape)));
+      throw Error(ErrorKind::data,
+                  fmt::format("shape {} holds more elements than 63 bits can count", shape_text(shape)));
     }
     count *= size;
   }

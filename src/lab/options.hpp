@@ -113,8 +113,8 @@ class OptionSet {
   /// The path of a file.
   Option& file(const std::string& name, std::string& field, const std::string& help);
 
-  /// Takes over the options of another set, which stay bound to their fields; those of a name that is declared here
-  /// already are left out.
+  /// Takes over the options of another set, which stay bound to their fields; those of a name that is
+  /// declared here already are left out.
   void adopt(const OptionSet& other);
 
   const std::deque<Option>& all() const { return options_; }

@@ -153,10 +153,10 @@ TEST_CASE("cli: verify shows verdicts and counts them") {
   const Outcome outcome = run_command({"verify", "attention", "--format", "json"});
   CHECK(outcome.status == 0);
   const auto json = nlohmann::json::parse(outcome.output);
-  CHECK(json["checks"].size() == 7);
+  CHECK(json["checks"].size() == 9);
   CHECK(json["checks"][0]["id"] == "attention/listing");
   CHECK(run_command({"verify", "attention"})
-            .output.ends_with("7 claims: 7 pass, 0 near, 0 fail, 0 cannot be checked\n"));
+            .output.ends_with("9 claims: 9 pass, 0 near, 0 fail, 0 cannot be checked\n"));
   CHECK(run_command({"verify", "attention", "--perturb"}).status == 0);
   CHECK(run_command({"verify", "--list"}).output.find("attention/no-leak") != std::string::npos);
   check_refused({"verify", "nosuch"}, 2, "EXPERIMENT nosuch is unknown");

@@ -31,7 +31,8 @@ std::vector<std::string> readme_commands() {
 bool has_its_programs(const std::string& line) {
   for (const char* program : {"gnuplot", "datamash", "jq", "Rscript", "python3"}) {
     const bool named = line.find(std::string("| ") + program) != std::string::npos;
-    if (named && std::system(("command -v " + std::string(program) + " >/dev/null").c_str()) != 0) return false;
+    if (named && std::system(("command -v " + std::string(program) + " >/dev/null").c_str()) != 0)
+      return false;
   }
   return true;
 }
@@ -50,8 +51,8 @@ TEST_CASE("readme: every command in it runs") {
       MESSAGE("skipped, a program is not installed: " << command);
       continue;
     }
-    std::ofstream(folder / "line.sh") << "set -o pipefail\nexport PATH=" << binary_folder << ":$PATH\ncd " << folder.string()
-                                      << "\n(" << command << "\n) >/dev/null 2>errors\n";
+    std::ofstream(folder / "line.sh") << "set -o pipefail\nexport PATH=" << binary_folder << ":$PATH\ncd "
+                                      << folder.string() << "\n(" << command << "\n) >/dev/null 2>errors\n";
     const int status = std::system(("bash " + (folder / "line.sh").string()).c_str());
     std::ifstream errors(folder / "errors");
     std::string first;

@@ -21,7 +21,7 @@ TEST_CASE("integer: thousands are grouped from the right") {
 
 TEST_CASE("integer: overflow of 127 bits is refused by name") {
   const Int128 large = Int128{1} << 120;
-  CHECK_THROWS_WITH_AS(checked_multiply(large, large, "FLOPs"), "FLOPs is beyond 127 bits: choose smaller sizes",
-                       Error);
+  CHECK_THROWS_WITH_AS(checked_multiply(large, large, "FLOPs"),
+                       "FLOPs is beyond 127 bits: choose smaller sizes", Error);
   CHECK(checked_add(large, 1, "FLOPs") - large == 1);
 }

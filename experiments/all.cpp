@@ -24,8 +24,16 @@ const std::vector<Experiment>& all() {
       rope_scaling_experiment(),
       alibi_experiment(),
       positions_experiment(),
+      // The transformer block
+      activations_experiment(),
+      ffn_memory_experiment(),
+      moe_experiment(),
+      norm_placement_experiment(),
+      architectures_experiment(),
       // Costs: quadratic attention and the KV cache
       params_experiment(),
+      cost_experiment(),
+      kv_cache_experiment(),
   };
   return experiments;
 }

@@ -22,8 +22,15 @@ Experiment rope_experiment();
 Experiment rope_scaling_experiment();
 Experiment alibi_experiment();
 Experiment positions_experiment();
+Experiment activations_experiment();
+Experiment ffn_memory_experiment();
+Experiment moe_experiment();
+Experiment norm_placement_experiment();
+Experiment architectures_experiment();
 Experiment params_experiment();
 Experiment induction_experiment();
+Experiment cost_experiment();
+Experiment kv_cache_experiment();
 
 /// All experiments in the lesson's order.
 const std::vector<Experiment>& all();

@@ -11,6 +11,8 @@ extern "C" __attribute__((weak)) void openblas_set_num_threads(int count);
 namespace attnlab {
 namespace {
 
+thread_local std::uint64_t multiply_adds = 0;
+
 void use_one_blas_thread() {
   static const bool done = [] {
     if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
@@ -27,6 +29,7 @@ void gemm(const Factor<Real>& a, const Factor<Real>& b, View<Real> result, Real 
                             a.columns(), b.rows(), b.columns(), result.rows, result.columns));
   }
   if (result.rows == 0 || result.columns == 0) return;
+  multiply_adds += std::uint64_t{result.rows} * result.columns * a.columns();
   use_one_blas_thread();
   const auto blas = [](std::size_t size) { return static_cast<int>(size); };
   const auto op = [](const Factor<Real>& factor) { return factor.transposed ? CblasTrans : CblasNoTrans; };
@@ -55,6 +58,8 @@ void multiply_add(std::type_identity_t<Factor<Real>> a, std::type_identity_t<Fac
                   View<Real> result, std::type_identity_t<Real> scale) {
   gemm<Real>(a, b, result, scale, 1);
 }
+
+std::uint64_t multiply_adds_done() { return multiply_adds; }
 
 template void multiply<float>(Factor<float>, Factor<float>, View<float>, float);
 template void multiply<double>(Factor<double>, Factor<double>, View<double>, double);

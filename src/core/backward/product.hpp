@@ -1,6 +1,8 @@
 // The one door to BLAS for the layers differentiated by hand.
 #pragma once
 
+#include <cstdint>
+
 #include "core/backward/view.hpp"
 
 namespace attnlab {
@@ -33,5 +35,8 @@ void multiply(std::type_identity_t<Factor<Real>> a, std::type_identity_t<Factor<
 template <class Real>
 void multiply_add(std::type_identity_t<Factor<Real>> a, std::type_identity_t<Factor<Real>> b,
                   View<Real> result, std::type_identity_t<Real> scale = 1);
+
+/// Multiply-adds of all products that this thread has done so far: rows x inner x columns each.
+std::uint64_t multiply_adds_done();
 
 }  // namespace attnlab

@@ -1,0 +1,37 @@
+#include <doctest/doctest.h>
+
+#include "core/error.hpp"
+#include "support/run.hpp"
+
+using namespace attnlab;
+
+TEST_CASE("cost: attention overtakes at six times the width whatever the width") {
+  const Report report = run_experiment("cost", {{"counted-width", "10"}, {"d-model", "4096"}});
+  CHECK(report.find_check("crossover-counted").measured == 60);
+  CHECK(report.find_check("crossover-model").measured == 24576);
+  CHECK(report.passed());
+}
+
+TEST_CASE("cost: the table of the model is the formula") {
+  const Report report = run_experiment("cost", {{"layers", "1"}, {"d-model", "10"}, {"seq-len", "60"}});
+  const Table& table = *report.find_table("model");
+  CHECK(number_of(table.rows[0][table.column("linear_gflops")]) == 144000e-9);
+  CHECK(number_of(table.rows[0][table.column("scores_share")]) == 0.5);
+  CHECK(exact_text(table.rows[0][table.column("score_entries_per_head")]) == "3600");
+}
+
+TEST_CASE("cost: times are marked as the machine's") {
+  const Report report = run_experiment("cost");
+  for (const Column& column : report.find_table("counted")->columns)
+    CHECK(column.machine_dependent == (column.name.find("time") != std::string::npos));
+}
+
+TEST_CASE("cost: work of another order is noticed by the slopes") {
+  CHECK_FALSE(run_experiment("cost", {}, 466, "window").find_check("quadratic-slope").passed());
+  CHECK_FALSE(run_experiment("cost", {}, 466, "recomputes").find_check("linear-slope").passed());
+}
+
+TEST_CASE("cost: a width that does not fit two heads is refused") {
+  CHECK_THROWS_WITH_AS(run_experiment("cost", {{"counted-width", "5"}}),
+                       "--counted-width: an odd width does not divide by two heads", Error);
+}

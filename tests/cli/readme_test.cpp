@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "support/paths.hpp"
+#include "support/run.hpp"
 
 namespace {
 
@@ -61,4 +62,16 @@ TEST_CASE("readme: every command in it runs") {
     CHECK(status == 0);
   }
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("readme: its table of commands is what list prints") {
+  std::ifstream readme(std::string(attnlab::source_folder) + "/README.md");
+  std::string table;
+  bool inside = false;
+  for (std::string line; std::getline(readme, line);) {
+    if (line == "<!-- end of commands -->") break;
+    if (inside) table += line + '\n';
+    if (line == "<!-- commands -->") inside = true;
+  }
+  CHECK(table == attnlab::run_command({"list", "--format", "md", "--table", "commands"}).output);
 }

@@ -51,7 +51,7 @@ void declare(OptionSet& options, Params& p) {
   options.integer("seq-len", p.seq_len, 1, 1 << 30, "tokens of context").short_form('T');
   options.integer("users", p.users, 1, 1 << 30, "sequences held at a time");
   options.integer("bits", p.bits, 1, 64, "bits of a stored number");
-  options.integer("tokens", p.tokens, 4, 512, "exact and quant: tokens that are generated");
+  options.integer("num-tokens", p.tokens, 4, 512, "exact and quant: tokens that are generated");
   options.integer("width", p.width, 8, 256, "exact and quant: width of their keys and values");
   options.integer("window", p.window, 1, 512, "exact: slots of the ring");
   options.real("outlier", p.outlier, 0, 1000, "quant: offset of the four outlier channels of the keys");

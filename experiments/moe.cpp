@@ -36,7 +36,7 @@ struct Params {
 };
 
 void declare(OptionSet& options, Params& p) {
-  options.integer("tokens", p.tokens, 16, 1 << 17, "tokens of a batch");
+  options.integer("num-tokens", p.tokens, 16, 1 << 17, "tokens of a batch");
   options.integers("experts", p.experts, 2, 1024, "numbers of experts");
   options.integers("chosen", p.chosen, 1, 64, "experts that a token visits");
   options.integer("draws", p.draws, 2, 1000, "random routers to average over");

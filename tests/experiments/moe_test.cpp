@@ -10,7 +10,7 @@ using namespace attnlab;
 TEST_CASE("moe: the chance of a drop is the binomial's mean excess") {
   // 16 tokens, 2 experts: the sum over k of (k - 8) C(16, k) / 2^16 above 8, divided by 8, is 102960 / 8 /
   // 65536.
-  const Report report = run_experiment("moe", {{"tokens", "16"}, {"experts", "2"}, {"chosen", "1"}});
+  const Report report = run_experiment("moe", {{"num-tokens", "16"}, {"experts", "2"}, {"chosen", "1"}});
   CHECK(std::abs(report.find_check("dropped-1-of-2").expected - 102960.0 / 2 / 8 / 65536) < 1e-12);
 }
 
@@ -22,14 +22,14 @@ TEST_CASE("moe: every claim of loads holds for twenty seeds") {
 }
 
 TEST_CASE("moe: one expert costs what the dense layer costs and two cost twice as much") {
-  const Report report = run_experiment("moe", {{"tokens", "256"}, {"experts", "8"}});
+  const Report report = run_experiment("moe", {{"num-tokens", "256"}, {"experts", "8"}});
   CHECK(report.find_check("same-work-1").verdict() == Verdict::pass);
   CHECK(report.find_check("same-work-2").measured == 2);
   CHECK(report.find_check("same-work-2").verdict() == Verdict::near);
 }
 
 TEST_CASE("moe: visiting every expert is noticed") {
-  const Report report = run_experiment("moe", {{"tokens", "64"}, {"experts", "8"}}, 466, "all-experts");
+  const Report report = run_experiment("moe", {{"num-tokens", "64"}, {"experts", "8"}}, 466, "all-experts");
   CHECK_FALSE(report.find_check("same-work-1").passed());
   CHECK_FALSE(report.find_check("same-work-2").passed());
   CHECK_THROWS_WITH_AS(run_experiment("moe", {{"experts", "1"}}), "--experts: 1 is outside [2, 1024]", Error);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
 
 namespace attnlab {
 namespace {
@@ -81,6 +82,7 @@ void scale_by_llama3(Rope& rope, const RopeScaling& scaling) {
 }  // namespace
 
 Matrix sinusoidal(std::size_t seq_len, std::size_t d_model, double base) {
+  require_memory({seq_len, d_model}, "encodings");
   Matrix encoding = Matrix::from_shape({seq_len, d_model});
   for (std::size_t column = 0; column < d_model; ++column) {
     const std::size_t pair = column / 2;

@@ -7,11 +7,19 @@
 #include <fmt/ranges.h>
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
 
 namespace attnlab {
 
-Vector zeros(std::size_t length) { return xt::zeros<double>({length}); }
-Matrix zeros(std::size_t rows, std::size_t columns) { return xt::zeros<double>({rows, columns}); }
+Vector zeros(std::size_t length) {
+  require_memory({length}, "a vector");
+  return xt::zeros<double>({length});
+}
+
+Matrix zeros(std::size_t rows, std::size_t columns) {
+  require_memory({rows, columns}, "a matrix");
+  return xt::zeros<double>({rows, columns});
+}
 
 Array to_array(const Vector& a) { return {{a.size()}, {a.begin(), a.end()}}; }
 Array to_array(const Matrix& a) { return {{a.shape(0), a.shape(1)}, {a.begin(), a.end()}}; }

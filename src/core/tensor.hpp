@@ -23,7 +23,7 @@ struct Array {
   std::vector<double> values;  ///< as many as the product of shape
 };
 
-/// [length] zeros.
+/// [length] zeros. Throws Error(usage) when they do not fit the machine's memory, as all makers of arrays do.
 Vector zeros(std::size_t length);
 /// [rows, columns] zeros.
 Matrix zeros(std::size_t rows, std::size_t columns);

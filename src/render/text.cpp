@@ -10,13 +10,17 @@
 namespace attnlab {
 namespace {
 
-std::string grid_text(const Grid& grid, const RenderOptions& options) {
+std::string grid_text(const Result& result, const Grid& grid, const RenderOptions& options) {
   const bool labelled = !grid.row_labels.empty() || !grid.column_labels.empty();
   if (labelled && grid.array.shape.size() == 2)
     return aligned_table(wide_form(grid), options.precision.value_or(3));
   PrintOptions print;
-  print.precision = options.precision.value_or(3);
-  print.suppress = true;
+  if (!result
+           .values_only) {  // as the lesson sets NumPy up; a user's own arrays print as NumPy does by itself
+    print.precision = 3;
+    print.suppress = true;
+  }
+  if (options.precision) print.precision = *options.precision;
   if (grid.whole_numbers) {
     const std::vector<std::int64_t> whole(grid.array.values.begin(), grid.array.values.end());
     return numpy_text(whole, grid.array.shape, print) + '\n';
@@ -48,7 +52,7 @@ std::string render_text(const Result& result, const RenderOptions& options) {
   const Report& report = result.report;
   std::string out;
   if (!options.table.empty()) {  // that table alone
-    if (const Grid* grid = chosen_grid(result, options.table)) return grid_text(*grid, options);
+    if (const Grid* grid = chosen_grid(result, options.table)) return grid_text(result, *grid, options);
     return aligned_table(chosen_table(result, options), options.precision.value_or(6));
   }
   for (const Report::Item& item : report.items()) {
@@ -57,7 +61,7 @@ std::string render_text(const Result& result, const RenderOptions& options) {
         out += item.text + '\n';
         break;
       case Report::Item::Kind::grid:
-        out += grid_text(report.grids()[item.index], options);
+        out += grid_text(result, report.grids()[item.index], options);
         break;
       case Report::Item::Kind::table: {
         const Table& table = report.tables()[item.index];

@@ -161,3 +161,13 @@ TEST_CASE("cli: verify shows verdicts and counts them") {
   CHECK(run_command({"verify", "--list"}).output.find("attention/no-leak") != std::string::npos);
   check_refused({"verify", "nosuch"}, 2, "EXPERIMENT nosuch is unknown");
 }
+
+TEST_CASE("cli: sizes beyond the machine's memory are refused before memory is taken") {
+  check_refused({"sinusoidal", "-T", "1048576", "-d", "65536"}, 2,
+                "encodings of shape [1048576, 65536] need 549755813888 bytes and this machine has");
+}
+
+TEST_CASE("cli: arrays of op print as NumPy prints them by itself") {
+  CHECK(run_command({"op", "rng", "--seed", "466", "--normal", "2"}).output ==
+        "normal [2]\n[ 1.00383816 -0.69350331]\n");
+}

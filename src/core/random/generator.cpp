@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
 #include "core/random/normal_engine.hpp"
 #include "core/random/ziggurat.hpp"
 
@@ -223,12 +224,14 @@ std::vector<std::size_t> Generator::choice_without_replacement(std::size_t popul
 
 Matrix normal_matrix(Generator& rng, std::size_t rows, std::size_t columns, double loc, double scale) {
   element_count({rows, columns});  // refuses what cannot be counted before memory is taken
+  require_memory({rows, columns}, "random numbers");
   Matrix matrix = Matrix::from_shape({rows, columns});
   rng.fill_normal(elements(matrix), loc, scale);
   return matrix;
 }
 
 Vector normal_vector(Generator& rng, std::size_t length, double loc, double scale) {
+  require_memory({length}, "random numbers");
   Vector vector = Vector::from_shape({length});
   rng.fill_normal(elements(vector), loc, scale);
   return vector;

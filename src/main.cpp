@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -82,6 +84,9 @@ Environment environment_of_process() {
   environment.true_color = color_term != nullptr && (std::strcmp(color_term, "truecolor") == 0 ||
                                                      std::strcmp(color_term, "24bit") == 0);
   environment.columns = terminal_columns();
+  std::error_code unknown;
+  environment.program_folder =
+      std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path().string();
   environment.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   return environment;
 }

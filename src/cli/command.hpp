@@ -24,6 +24,7 @@ struct Environment {
   bool true_color = false;  ///< the terminal shows 24-bit colours
   int columns = 80;         ///< of the terminal
   int cores = 1;
+  std::string program_folder = {};  ///< where the program's file lies; empty when unknown
   /// Tells who waits how far a long run has come; empty when nobody watches.
   std::function<void(double fraction, std::string_view what)> progress = {};
 };
@@ -92,6 +93,10 @@ void declare_presentation(OptionSet& options, Presentation& presentation);
 /// What the terminal shows of a picture: colour and Unicode only where they can be seen.
 TerminalStyle terminal_style(const Presentation& presentation, const Environment& environment);
 
+/// The JavaScript that draws the figures of a page, which lies beside the program or where it was installed.
+/// Throws Error(io) that says how to get it when it is not there.
+std::string chart_script(const Environment& environment);
+
 /// The result in the format asked for, for the destination asked for.
 Outcome present(const Result& result, const Presentation& presentation, const Environment& environment);
 
@@ -114,5 +119,6 @@ Command list_command();
 Command inspect_command();
 Command convert_command();
 Command op_command();
+Command report_command();
 
 }  // namespace attnlab

@@ -11,7 +11,7 @@ const std::vector<Command>& commands() {
     for (const Experiment& experiment : experiments::all())
       list.push_back(experiment_command(experiment.name));
     for (Command command : {replay_command(), verify_command(), list_command(), op_command(),
-                            inspect_command(), convert_command()})
+                            inspect_command(), convert_command(), report_command()})
       list.push_back(std::move(command));
     return list;
   }();

@@ -1,9 +1,12 @@
 // An experiment as a command: its own options, those that every experiment has, and the run.
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/command.hpp"
+#include "cli/experiment_runs.hpp"
 #include "core/error.hpp"
 #include "experiments/all.hpp"
 #include "lab/difference.hpp"
@@ -48,6 +51,52 @@ std::vector<std::pair<std::string, Value>> parameters_of(const OptionSet& option
   return parameters;
 }
 
+// A value as one would type it behind its option.
+std::string typed_text(const Value& value) {
+  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&value))
+    return fmt::format("{}", fmt::join(*whole, ","));
+  if (const auto* reals = std::get_if<std::vector<double>>(&value)) {
+    std::vector<std::string> texts;
+    for (const double real : *reals) texts.push_back(shortest(real));
+    return fmt::format("{}", fmt::join(texts, ","));
+  }
+  if (const auto* words = std::get_if<std::vector<std::string>>(&value))
+    return fmt::format("{}", fmt::join(*words, ","));
+  return std::visit(
+      [](const auto& scalar) -> std::string {
+        if constexpr (std::is_constructible_v<Cell, decltype(scalar)>) {
+          return exact_text(Cell(scalar));
+        } else {
+          return "";
+        }
+      },
+      value);
+}
+
+// In quotes where a shell would take it apart.
+std::string shell_word(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-.,:/+=").find(c) != std::string_view::npos;
+  });
+  return plain && !text.empty() ? text : fmt::format("'{}'", fmt::join(split(text, '\''), "'\\''"));
+}
+
+// The command line that gives the same result: what differs from the defaults.
+std::string command_line(const std::string& name, const OptionSet& options) {
+  std::string line = "attnlab " + name;
+  for (const Option& option : options.all()) {
+    if (!option.in_parameters) continue;
+    const std::string text = typed_text(option.get());
+    if (option.is_flag()) {
+      if (text == "true") line += " --" + option.name;
+    } else if (text != option.default_text) {
+      line += fmt::format(" --{} {}", option.name, shell_word(text));
+    }
+  }
+  return line;
+}
+
 // Sizes of an experiment come from the command line, so what does not fit is wrong use, whichever layer
 // noticed.
 Report run_experiment(const Experiment& experiment, const Session& session, const Context& context) {
@@ -73,10 +122,8 @@ std::string claims_help(const Experiment& experiment) {
 Outcome run(const Experiment& experiment, ExperimentCall& call, const OptionSet& options,
             const Environment& environment) {
   const Context context = context_of(experiment, call, environment);
-  Result result;
-  result.name = experiment.name;
-  result.lesson_listing = experiment.lesson_listing;
-  result.report = run_experiment(experiment, *call.session, context);
+  Result result = experiment_result(experiment, run_experiment(experiment, *call.session, context));
+  result.command = command_line(experiment.name, options);
   result.parameters = parameters_of(options);
   if (call.against_default) {
     const std::unique_ptr<Session> default_session = experiment.start();

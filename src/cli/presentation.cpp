@@ -1,7 +1,10 @@
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
 #include "core/error.hpp"
+#include "io/input.hpp"
 
 namespace attnlab {
 namespace {
@@ -55,6 +58,18 @@ TerminalStyle terminal_style(const Presentation& presentation, const Environment
   return style;
 }
 
+std::string chart_script(const Environment& environment) {
+  const std::filesystem::path folder = environment.program_folder;
+  for (const std::filesystem::path& path :
+       {folder / "vega.bundle.js", folder / ".." / "share" / "attnlab" / "vega.bundle.js"}) {
+    if (!folder.empty() && std::filesystem::exists(path)) return std::string(read_bytes(path.string()).bytes);
+  }
+  throw Error(
+      ErrorKind::io,
+      "the page's figures need vega.bundle.js, which this build lacks: install Node.js with npm, then "
+      "build and install attnlab again");
+}
+
 Outcome present(const Result& result, const Presentation& presentation, const Environment& environment) {
   Outcome outcome;
   outcome.path = presentation.output;
@@ -69,8 +84,17 @@ Outcome present(const Result& result, const Presentation& presentation, const En
   options.explain = presentation.explain;
   options.precision = presentation.precision;
   options.style = terminal_style(presentation, environment);
-  outcome.output = presentation.plot ? render_plot(result, options)
-                                     : chosen_renderer(presentation).render(result, options);
+  if (presentation.plot) {
+    outcome.output = render_plot(result, options);
+    return outcome;
+  }
+  const Renderer& renderer = chosen_renderer(presentation);
+  std::string script;
+  if (renderer.name == "html" && !result.report.figures().empty()) {
+    script = chart_script(environment);
+    options.chart_script = script;
+  }
+  outcome.output = renderer.render(result, options);
   return outcome;
 }
 

@@ -1,4 +1,4 @@
-// The files of data/ that travel inside the binary.
+// The files that travel inside the binary: all of data/, and the page's own style and script.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 namespace attnlab {
 
 struct EmbeddedFile {
-  std::string_view path;  ///< below data/, e.g. "lesson/attention.txt"
+  std::string_view path;  ///< below data/, or "web/page.css": "lesson/attention.txt"
   std::string_view text;
 };
 

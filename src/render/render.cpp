@@ -48,6 +48,7 @@ const std::vector<Renderer>& renderers() {
       {"svg", {".svg"}, render_svg},
       {"png", {".png"}, render_png},
       {"pdf", {".pdf"}, render_pdf},
+      {"html", {".html", ".htm"}, render_html},
   };
   return all;
 }

@@ -18,6 +18,11 @@ struct Result {
   Report report;
   bool lesson_listing = false;  ///< plain text is the lesson's own: claims only with `explain`
   bool values_only = false;     ///< JSON is the object of the values, without what surrounds an experiment's
+  // What a page tells beside the report; empty where there is nothing to tell.
+  std::string section = {};  ///< of the lesson
+  std::string purpose = {};  ///< a paragraph
+  std::string source = {};   ///< authors, year, section
+  std::string command = {};  ///< the command line that gives this result
 };
 
 /// How a result is to be shown.
@@ -29,7 +34,8 @@ struct RenderOptions {
   bool explain = false;  ///< after the result, how it came about
   std::optional<int> precision =
       {};  ///< digits in text; 3 decimals for arrays, 6 significant ones for tables when absent
-  TerminalStyle style = {};  ///< for pictures in the terminal
+  TerminalStyle style = {};            ///< for pictures in the terminal
+  std::string_view chart_script = {};  ///< what draws the figures of a page: the JavaScript of vega.bundle.js
 };
 
 struct Renderer {
@@ -63,6 +69,8 @@ std::string render_vega_lite(const Result& result, const RenderOptions& options)
 std::string render_svg(const Result& result, const RenderOptions& options);
 std::string render_png(const Result& result, const RenderOptions& options);
 std::string render_pdf(const Result& result, const RenderOptions& options);
+/// One page of a result: see html.hpp for a page of several.
+std::string render_html(const Result& result, const RenderOptions& options);
 /// The figures in the terminal: --plot, which is no format of --format.
 std::string render_plot(const Result& result, const RenderOptions& options);
 

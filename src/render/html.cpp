@@ -247,17 +247,38 @@ class Article {
                        options_.explain ? " open" : "", html_text(report_.title()), preformatted(lines));
   }
 
+  // The checks of each claim together, whatever order they were made in.
+  std::vector<std::vector<const Check*>> checks_by_claim() const {
+    std::vector<std::vector<const Check*>> groups;
+    for (const Check& check : report_.checks()) {
+      const auto group = std::find_if(groups.begin(), groups.end(),
+                                      [&](const auto& one) { return one.front()->id == check.id; });
+      if (group == groups.end()) {
+        groups.push_back({&check});
+      } else {
+        group->push_back(&check);
+      }
+    }
+    return groups;
+  }
+
   std::string claims() const {
     if (report_.checks().empty()) return "";
     std::string out = heading(level_ + 1, "Claims of " + result_.name);
     out += fmt::format(
-        "<div class=\"scroll\" role=\"region\" aria-label=\"Claims of {0}\"><table class=\"claims\">\n"
-        "<caption>{1}</caption>\n<thead><tr><th scope=\"col\">Verdict</th><th scope=\"col\">Claim</th>"
-        "<th scope=\"col\" class=\"number\">Measured</th><th "
-        "scope=\"col\">Expected</th></tr></thead>\n<tbody>\n",
+        "<div class=\"scroll\" role=\"region\" aria-label=\"Claims of {}, a table\"><table "
+        "class=\"claims\">\n"
+        "<caption>{}</caption>\n<thead><tr><th scope=\"col\">claim</th><th scope=\"col\">case</th>"
+        "<th scope=\"col\">verdict</th><th scope=\"col\" class=\"number\">measured</th>"
+        "<th scope=\"col\">expected</th></tr></thead>\n",
         html_text(result_.name), html_text(verdict_counts(report_.checks())));
-    for (const Check& check : report_.checks()) out += claim_row(check);
-    return out + "</tbody>\n</table></div>\n";
+    for (const std::vector<const Check*>& checks : checks_by_claim()) {
+      out += fmt::format("<tbody>\n<tr><th scope=\"rowgroup\" rowspan=\"{}\">{}</th>", checks.size(),
+                         html_text(checks.front()->claim));
+      for (const Check* check : checks) out += (check == checks.front() ? "" : "<tr>") + case_cells(*check);
+      out += "</tbody>\n";
+    }
+    return out + "</table></div>\n";
   }
 
   static const char* verdict_sign(Verdict verdict) {
@@ -274,16 +295,16 @@ class Article {
     return "?";
   }
 
-  std::string claim_row(const Check& check) const {
+  std::string case_cells(const Check& check) const {
     const std::string verdict = verdict_text(check.verdict());
-    std::string claim = check.label.empty() ? check.claim : fmt::format("{}: {}", check.claim, check.label);
-    if (!check.reason.empty() && check.verdict() != Verdict::pass) claim += " (" + check.reason + ")";
+    std::string expected = check.checkable ? expectation_text(check) : "";
+    if (!check.reason.empty() && check.verdict() != Verdict::pass)
+      expected += (expected.empty() ? "" : "; ") + check.reason;
     return fmt::format(
-        "<tr><td class=\"verdict {}\"><span aria-hidden=\"true\">{}</span> {}</td><td>{}</td>"
+        "<td>{}</td><td class=\"verdict {}\"><span aria-hidden=\"true\">{}</span> {}</td>"
         "<td class=\"number\">{}</td><td>{}</td></tr>\n",
-        verdict, verdict_sign(check.verdict()), verdict, html_text(claim),
-        check.checkable ? html_text(readable_text(check.measured, digits_)) : "",
-        check.checkable ? html_text(expectation_text(check)) : "");
+        html_text(check.label), verdict, verdict_sign(check.verdict()), verdict,
+        check.checkable ? html_text(readable_text(check.measured, digits_)) : "", html_text(expected));
   }
 
   const Result& result_;

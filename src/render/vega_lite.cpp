@@ -26,6 +26,10 @@ std::string colors(std::size_t count) {
 }
 
 std::string line_rows(const FigureData& data) {
+  // A logarithmic axis has no place for zero, and its domain must not reach there.
+  const auto ordinate = [&](double y) {
+    return data.figure.y_axis.scale != Scale::linear && y <= 0 ? "null" : number(y);
+  };
   std::string rows;
   for (const FigurePanel& panel : data.panels) {
     for (const FigureSeries& series : panel.series) {
@@ -34,11 +38,11 @@ std::string line_rows(const FigureData& data) {
         const std::string x =
             panel.categories.empty() ? number(series.x[i]) : json_string(panel.categories[i]);
         rows += fmt::format(R"({{"panel": {}, "series": {}, "x": {}, "y": {}, "kind": "{}")",
-                            json_string(panel.title), json_string(series.label), x, number(series.y[i]),
+                            json_string(panel.title), json_string(series.label), x, ordinate(series.y[i]),
                             series.theory ? "theory" : "measured");
         if (!series.error.empty()) {
-          rows += fmt::format(R"(, "low": {}, "high": {})", number(series.y[i] - series.error[i]),
-                              number(series.y[i] + series.error[i]));
+          rows += fmt::format(R"(, "low": {}, "high": {})", ordinate(series.y[i] - series.error[i]),
+                              ordinate(series.y[i] + series.error[i]));
         }
         rows += "}";
       }
@@ -57,10 +61,10 @@ std::string heat_rows(const FigureData& data) {
     for (std::size_t at = 0; at < panel.grid.array.values.size(); ++at) {
       const bool hidden = at < panel.grid.hidden.size() && panel.grid.hidden[at];
       rows += rows.empty() ? "\n    " : ",\n    ";
-      rows += fmt::format(R"({{"panel": {}, "x": {}, "y": {}, "value": {}, "hidden": {}}})",
-                          json_string(panel.title), label(panel.grid.column_labels, at % columns),
-                          label(panel.grid.row_labels, at / columns),
-                          hidden ? "null" : number(panel.grid.array.values[at]), hidden);
+      rows += fmt::format(
+          R"({{"panel": {}, "x": {}, "y": {}, "value": {}{}}})", json_string(panel.title),
+          label(panel.grid.column_labels, at % columns), label(panel.grid.row_labels, at / columns),
+          hidden ? "null" : number(panel.grid.array.values[at]), hidden ? R"(, "hidden": true)" : "");
     }
   }
   return rows;
@@ -133,13 +137,15 @@ std::string heat_mark(const FigureData& data) {
              json_string(hex_color(scale.diverging ? diverging_color(2 * t - 1) : sequential_color(t)));
   }
   return fmt::format(
-      R"("mark": {{"type": "rect", "tooltip": true}},
+      R"("mark": {{"type": "rect", "tooltip": true, "invalid": "show"}},
   "encoding": {{"x": {{"field": "x", "type": "ordinal", "sort": null, "title": {}, "axis": {{"labelAngle": 0, "labelOverlap": true}}}},
     "y": {{"field": "y", "type": "ordinal", "sort": null, "title": {}, "axis": {{"labelOverlap": true}}}},
-    "color": {{"condition": {{"test": "datum.hidden", "value": "{}"}}, "field": "value", "type": "quantitative", "title": null,
+    "color": {{"condition": [{{"test": "datum.hidden", "value": "{}"}}, {{"test": "datum.value === null", "value": "{}"}}],
+      "field": "value", "type": "quantitative", "title": null,
       "scale": {{"domain": [{}, {}], "range": [{}], "interpolate": "rgb"}}}}}})",
       json_string(axis_title(data.figure.x_axis)), json_string(axis_title(data.figure.y_axis)),
-      hex_color(masked_color), json_number(scale.low), json_number(scale.high), range);
+      hex_color(masked_color), hex_color(missing_color), json_number(scale.low), json_number(scale.high),
+      range);
 }
 
 bool draws_bars(const FigureData& data) {
@@ -159,10 +165,13 @@ std::string vega_lite_specification(const FigureData& data) {
   out += "  \"data\": {\"values\": [" + (heat ? heat_rows(data) : line_rows(data)) + "\n  ]},\n";
   if (data.panels.size() > 1) {
     const int columns = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(data.panels.size()))));
+    std::string order;  // Vega-Lite sorts panels by name unless it is told their order
+    for (const FigurePanel& panel : data.panels)
+      order += (order.empty() ? "" : ", ") + json_string(panel.title);
     out += fmt::format(
-        "  \"facet\": {{\"field\": \"panel\", \"type\": \"nominal\", \"title\": null, \"sort\": null}},\n  "
+        "  \"facet\": {{\"field\": \"panel\", \"type\": \"nominal\", \"title\": null, \"sort\": [{}]}},\n  "
         "\"columns\": {},\n",
-        columns);
+        order, columns);
     return out + "  \"spec\": {\"width\": 240, \"height\": 200, " + mark + "}\n}\n";
   }
   return out + "  \"width\": 560,\n  \"height\": 320,\n  " + mark + "\n}\n";

@@ -4,7 +4,6 @@
   const digits = Number(document.body.dataset.digits);
   const ink = 'currentColor';  // the page's own, so that light, dark and paper need no redrawing
   const config = {
-    aria: false,  // the element around a chart says its title and caption
     background: null,
     font: 'system-ui, sans-serif',
     axis: {
@@ -55,6 +54,7 @@
     delete spec.title;
     if (spec.facet) {
       spec.columns = Math.max(1, Math.min(spec.columns, Math.floor(width / 330)));
+      spec.spec.width = Math.max(200, (width - 140) / spec.columns - 20);  // beside axis and legend
     } else {
       spec.width = 'container';
       spec.autosize = { type: 'fit-x', contains: 'padding' };
@@ -105,7 +105,7 @@
       tip.hidden = !shown || !row || !['symbol', 'rect'].includes(item.mark.marktype);
       if (tip.hidden) return;
       const lines = [[x.title || 'x', readable(row.x)]];
-      if ('hidden' in row) {
+      if (!('series' in row)) {
         lines.unshift([y.title || 'y', row.y]);
         lines.push(['value', row.hidden ? 'hidden by the mask' : readable(row.value)]);
       } else {
@@ -122,8 +122,12 @@
   async function draw(figure) {
     const chart = figure.querySelector('.chart');
     const spec = fitted(JSON.parse(figure.querySelector('script').textContent), chart.clientWidth);
-    const options = { mode: 'vega-lite', renderer: 'svg', actions: false, defaultStyle: false, ast: true };
-    const { view } = await attnlabCharts.embed(chart, spec, { ...options, config, tooltip: hoverOf(spec) });
+    const renderer = spec.data.values.length > 4000 ? 'canvas' : 'svg';  // elements weigh more than pixels
+    const options = { mode: 'vega-lite', renderer, actions: false, defaultStyle: false, ast: true };
+    const frame = element('div', '', '');
+    frame.setAttribute('aria-hidden', 'true');  // the element around it says title and caption
+    chart.append(frame);
+    const { view } = await attnlabCharts.embed(frame, spec, { ...options, config, tooltip: hoverOf(spec) });
     addLegend(figure, spec, view);
   }
 

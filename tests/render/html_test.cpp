@@ -1,4 +1,6 @@
 // Pages: what they hold, that they fetch nothing, and that no text can break out of its place.
+#include <tuple>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -79,11 +81,29 @@ TEST_CASE("html: a page holds every figure and claim of every experiment") {
       CHECK(contains(page, "<figure id=\"" + result.name + "-" + figure.name + "\">"));
       CHECK(contains(page, "role=\"img\" aria-label=\"" + html_text(figure.title + ". " + figure.caption)));
     }
-    for (const Check& check : result.report.checks()) {
-      CHECK(
-          contains(page, "</span> " + verdict_text(check.verdict()) + "</td><td>" + html_text(check.claim)));
-    }
+    for (const Check& check : result.report.checks())
+      CHECK(contains(page, "\">" + html_text(check.claim) + "</th><td>"));
   }
+}
+
+TEST_CASE("html: a claim stands once with each of its cases and what they gave") {
+  Result result;
+  result.name = "cases";
+  for (const auto& [id, label, measured] : {std::tuple{"a", "4", 1.0}, {"b", "", 2.0}, {"a", "8", 7.0}}) {
+    Check check{.id = id, .label = label, .measured = measured, .expected = 1, .tolerance = 0.5};
+    check.claim = id == std::string("a") ? "width is 1" : "depth is 1";
+    check.reason = "too deep";
+    result.report.check(check);
+  }
+  const std::string page = render_html(result, {});
+  CHECK(contains(page, "<caption>3 claims: 1 pass, 2 fail</caption>"));
+  CHECK(contains(page,
+                 "<th scope=\"rowgroup\" rowspan=\"2\">width is 1</th><td>4</td>"
+                 "<td class=\"verdict pass\"><span aria-hidden=\"true\">✓</span> pass</td>"
+                 "<td class=\"number\">1</td><td>1 +- 0.5</td></tr>\n<tr><td>8</td>"
+                 "<td class=\"verdict fail\"><span aria-hidden=\"true\">✗</span> fail</td>"
+                 "<td class=\"number\">7</td><td>1 +- 0.5; too deep</td></tr>"));
+  CHECK(count(page, "rowspan=\"1\">depth is 1</th>") == 1);
 }
 
 TEST_CASE("html: sections stand once in the lesson's order") {

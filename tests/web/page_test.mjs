@@ -40,7 +40,7 @@ check(requests.length === 1, `only the file itself is read: ${requests}`);
 
 check(figures.length > 10, `${figures.length} figures`);
 for (const { id } of figures) {
-  const marks = await page.locator(`#${id} svg .role-mark path, #${id} svg .role-mark rect`).count();
+  const marks = await page.locator(`#${id} svg .role-mark path, #${id} canvas`).count();
   check(marks > 0, `${id} is drawn`);
 }
 

@@ -2,8 +2,7 @@
 // and what the pointer is over is told in numbers with as many digits as the tables have.
 (() => {
   const digits = Number(document.body.dataset.digits);
-  const ink = 'currentColor';  // the page's own, so that light, dark and paper need no redrawing
-  const config = {
+  const configOf = (ink) => ({
     background: null,
     font: 'system-ui, sans-serif',
     axis: {
@@ -23,7 +22,7 @@
     legend: { labelColor: ink, labelFontSize: 14 },
     line: { strokeWidth: 3 },
     view: { stroke: null },
-  };
+  });
 
   const tip = document.createElement('div');
   tip.className = 'tip';
@@ -122,12 +121,15 @@
   async function draw(figure) {
     const chart = figure.querySelector('.chart');
     const spec = fitted(JSON.parse(figure.querySelector('script').textContent), chart.clientWidth);
-    const renderer = spec.data.values.length > 4000 ? 'canvas' : 'svg';  // elements weigh more than pixels
-    const options = { mode: 'vega-lite', renderer, actions: false, defaultStyle: false, ast: true };
+    const many = spec.data.values.length > 4000;  // elements weigh more than pixels
+    // In elements the page's own colour follows light, dark and paper; pixels are drawn anew.
+    const config = configOf(many ? getComputedStyle(chart).color : 'currentColor');
+    const renderer = many ? 'canvas' : 'svg';
+    const options = { mode: 'vega-lite', renderer, actions: false, defaultStyle: false, ast: true, config };
     const frame = element('div', '', '');
     frame.setAttribute('aria-hidden', 'true');  // the element around it says title and caption
-    chart.append(frame);
-    const { view } = await attnlabCharts.embed(frame, spec, { ...options, config, tooltip: hoverOf(spec) });
+    chart.replaceChildren(frame);
+    const { view } = await attnlabCharts.embed(frame, spec, { ...options, tooltip: hoverOf(spec) });
     addLegend(figure, spec, view);
   }
 
@@ -139,8 +141,8 @@
     }
   }
 
-  async function drawAll() {
-    for (const figure of document.querySelectorAll('figure')) {
+  async function drawAll(figures) {
+    for (const figure of figures) {
       try {
         await draw(figure);
       } catch (error) {
@@ -153,5 +155,7 @@
 
   addEventListener('resize', letScroll);
   document.addEventListener('toggle', letScroll, true);
-  drawAll();
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
+    drawAll(document.querySelectorAll('figure:has(canvas)')));
+  drawAll(document.querySelectorAll('figure'));
 })();

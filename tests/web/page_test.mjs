@@ -34,8 +34,9 @@ page.on('request', (request) => {
   if (!request.url().startsWith('data:')) requests.push(request.url());
 });
 
+page.setDefaultTimeout(300000);
 await page.goto(pathToFileURL(file).href);
-await page.waitForSelector('body[data-drawn]', { timeout: 120000 });
+await page.waitForSelector('body[data-drawn]', { state: 'attached' });
 check(requests.length === 1, `only the file itself is read: ${requests}`);
 
 check(figures.length > 10, `${figures.length} figures`);
@@ -103,7 +104,7 @@ check((await opacities()).every((opacity) => opacity === 1), 'all series are see
 // The first stop of the keyboard leads past the contents.
 await page.evaluate(() => document.activeElement.blur());
 await page.goto(`${pathToFileURL(file).href}`);
-await page.waitForSelector('body[data-drawn]', { timeout: 120000 });
+await page.waitForSelector('body[data-drawn]', { state: 'attached' });
 await page.keyboard.press('Tab');
 check(await page.evaluate(() => document.activeElement.className) === 'skip', 'Tab first reaches the skip link');
 

@@ -33,6 +33,8 @@ const std::vector<Experiment>& all() {
       // Costs: quadratic attention and the KV cache
       params_experiment(),
       cost_experiment(),
+      flash_experiment(),
+      approximations_experiment(),
       kv_cache_experiment(),
   };
   return experiments;

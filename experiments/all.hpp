@@ -31,6 +31,8 @@ Experiment params_experiment();
 Experiment induction_experiment();
 Experiment cost_experiment();
 Experiment kv_cache_experiment();
+Experiment flash_experiment();
+Experiment approximations_experiment();
 
 /// All experiments in the lesson's order.
 const std::vector<Experiment>& all();

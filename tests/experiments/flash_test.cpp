@@ -1,0 +1,40 @@
+#include <doctest/doctest.h>
+
+#include "core/error.hpp"
+#include "support/run.hpp"
+
+using namespace attnlab;
+
+TEST_CASE("flash: counts of memory and traffic are those worked out by hand") {
+  const Report report = run_experiment(
+      "flash", {{"seq-len", "128"}, {"head-dim", "32"}, {"block-queries", "64"}, {"longest", "64"}});
+  const Table& table = *report.find_table("memory");
+  const auto cell = [&](const char* column) { return number_of(table.rows[0][table.column(column)]); };
+  CHECK(cell("standard_floats") == 128 * 128);
+  // Query, key, value and output once, and the scores written, read, written and read.
+  CHECK(cell("standard_traffic_floats") == 4 * 128 * 32 + 4 * 128 * 128);
+  // Keys and values once for each of two blocks of queries.
+  CHECK(cell("tiled_traffic_floats") == 2 * 128 * 32 + 2 * 2 * 128 * 32);
+}
+
+TEST_CASE("flash: every claim holds for several seeds, causal and peaked too") {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    CAPTURE(seed);
+    CHECK(run_experiment("flash", {{"seq-len", "128,256"}}, seed).passed());
+    CHECK(run_experiment("flash", {{"seq-len", "130,257"}, {"causal", "true"}}, seed).passed());
+  }
+}
+
+TEST_CASE("flash: storing the scores is noticed") {
+  const Report report = run_experiment("flash", {{"seq-len", "128,256"}}, 466, "stores-scores");
+  CHECK_FALSE(report.find_check("tiled-memory").passed());
+  CHECK_FALSE(report.find_check("never-stored").passed());
+}
+
+TEST_CASE("flash: times are marked as the machine's") {
+  const Report report = run_experiment("flash", {{"seq-len", "64"}, {"longest", "64"}});
+  for (const Column& column : report.find_table("memory")->columns)
+    CHECK(column.machine_dependent == (column.name.find("time") != std::string::npos));
+  CHECK_THROWS_WITH_AS(run_experiment("flash", {{"seq-len", "1"}}), "--seq-len: 1 is outside [2, 32768]",
+                       Error);
+}

@@ -7,26 +7,9 @@
 #include <fmt/ranges.h>
 
 #include "core/error.hpp"
-#include "io/array_file.hpp"
 
 namespace attnlab {
 namespace {
-
-char only_character(const std::string& text, const std::string& option) {
-  if (text == "\\t") return '\t';
-  if (text.size() != 1)
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is not one character", option, text));
-  return text[0];
-}
-
-ReadOptions read_options(const OperationCall& call) {
-  ReadOptions options;
-  if (!call.input_format.empty()) options.format = format_named(call.input_format);
-  options.csv.delimiter = only_character(call.csv_delimiter, "--csv-delimiter");
-  options.csv.decimal = only_character(call.csv_decimal, "--csv-decimal");
-  options.csv.header = call.header;
-  return options;
-}
 
 // A result that is no array, as a table of one column.
 std::vector<Cell> cells_of(const Value& value) {
@@ -58,14 +41,7 @@ void declare_call(OptionSet& options, OperationCall& call) {
         fmt::format("{} {}{}", inputs[n].shape, inputs[n].help, inputs[n].required ? ", required" : ""));
   }
   options.adopt(call.session->options);
-  if (inputs.empty()) return;
-  options
-      .choice("input-format", call.input_format, {"npy", "csv", "tsv", "json", "safetensors"},
-              "of the files; their extension or content tells it, but standard input (-) needs it")
-      .no_parameter();
-  options.text("csv-delimiter", call.csv_delimiter, "CHAR", "between the fields of csv files").no_parameter();
-  options.text("csv-decimal", call.csv_decimal, "CHAR", "decimal sign in csv files").no_parameter();
-  options.flag("header", call.header, "the first line of csv files holds names").no_parameter();
+  if (!inputs.empty()) declare_array_input(options, call.reading);
 }
 
 Inputs read_inputs(const OperationCall& call) {
@@ -79,7 +55,7 @@ Inputs read_inputs(const OperationCall& call) {
                 fmt::format("op {} needs {}: give the file of an array, see op {} --help",
                             call.operation->name, fmt::join(missing, ", "), call.operation->name));
   }
-  const ReadOptions options = read_options(call);
+  const ReadOptions options = read_options(call.reading);
   Inputs inputs;
   for (std::size_t n = 0; n < infos.size(); ++n) {
     if (call.files[n].empty()) continue;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/array_input.hpp"
 #include "lab/report.hpp"
 #include "operations/operation.hpp"
 
@@ -15,10 +16,7 @@ struct OperationCall {
   const Operation* operation = nullptr;
   std::unique_ptr<OperationSession> session;
   std::deque<std::string> files;  ///< one for each input of the operation; empty when not given
-  std::string input_format;
-  std::string csv_delimiter = ",";
-  std::string csv_decimal = ".";
-  bool header = false;
+  ArrayInput reading;
 };
 
 /// A call with the defaults set.

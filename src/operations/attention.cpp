@@ -46,6 +46,12 @@ void add_heads(Results& results, const HeadsResult& heads, bool has_weights) {
 }
 
 Results run_attention(const AttentionParams& params, const Inputs& inputs) {
+  if (params.float32) {
+    const HeadsResult heads = fast_attention(params, inputs);
+    Results results{array_result("output", heads.output)};
+    add_heads(results, heads, false);
+    return results;
+  }
   const Matrix query = inputs.matrix("query");
   const Matrix key = inputs.matrix("key");
   const Matrix value = inputs.matrix("value");
@@ -59,6 +65,13 @@ Results run_attention(const AttentionParams& params, const Inputs& inputs) {
 struct LookupParams {
   double temperature = 1;
 };
+
+void declare_attention_and_type(OptionSet& options, AttentionParams& params) {
+  declare_attention(options, params);
+  options.choice<bool>("dtype", params.float32, {{"float64", false}, {"float32", true}},
+                       "float32: the fast kernels, for heads, --causal, windows and --scale");
+  options.integer("threads", params.threads, 1, 1024, "threads of the fast kernels");
+}
 
 void declare_lookup(OptionSet& options, LookupParams& params) {
   options.real("temperature", params.temperature, 0, std::numeric_limits<double>::max(),
@@ -172,7 +185,7 @@ Results run_low_rank(const LowRankParams& params, const Inputs& inputs) {
 std::vector<Operation> attention_operations() {
   const std::vector<ResultInfo> attention_results = {
       {"output", "[Tq, heads * dv]"},
-      {"weights", "[Tq, Tk] or [heads, Tq, Tk]; not with flash"},
+      {"weights", "[Tq, Tk] or [heads, Tq, Tk]; not with flash or float32"},
       {"lse", "[Tq] or [heads, Tq]"},
       {"scores", "as weights"}};
   return {
@@ -190,7 +203,7 @@ std::vector<Operation> attention_operations() {
                "sees no key gives zeros and a log-sum-exp (lse) of -Infinity. Order and windows count places "
                "in "
                "the sequence; --q-pos and --k-pos count for rotary embedding and ALiBi."},
-          declare_attention, run_attention),
+          declare_attention_and_type, run_attention),
       make_operation<LookupParams>(
           {.name = "lookup",
            .family = family,

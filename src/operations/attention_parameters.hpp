@@ -48,11 +48,17 @@ struct AttentionParams {
   double dropout = 0;
   bool flash = false;
   BlockSizes blocks;
+  bool float32 = false;  ///< by the fast kernels
+  std::size_t threads = 1;
 };
 
 /// The arrays that go with those options: mask, key-padding, bias, q-pos, k-pos, dropout-keep and gain.
 std::vector<InputInfo> attention_inputs();
 void declare_attention(OptionSet& options, AttentionParams& params);
+
+/// Attention by the float32 kernels, heads side by side. Throws Error(usage) for what they do not offer:
+/// anything but heads, causal, windows, scale and blocks of keys.
+HeadsResult fast_attention(const AttentionParams& params, const Inputs& inputs);
 
 /// Everything put together for `num_queries` queries and for `num_keys` keys in `key_columns` columns, all
 /// heads side by side. Throws Error(usage) for options that contradict each other and Error(data) for arrays

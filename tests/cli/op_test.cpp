@@ -106,7 +106,8 @@ bool is_met(const json& expected, const json& tolerance, const Outcome& outcome)
 
 void check_field_cases(const std::string& format) {
   int count = 0;
-  for (const json& one : json::parse(test_data("cases/cases.json"))["cases"]) {
+  const json all = json::parse(test_data("cases/cases.json"));
+  for (const json& one : all["cases"]) {
     if (!one["cli"].get<std::string>().starts_with("attnlab op ")) continue;
     const Scratch scratch;
     const Outcome outcome = run_command(arguments_of(one, scratch, format));

@@ -85,7 +85,7 @@ TEST_CASE("report: the extension of the file means a page") {
 TEST_CASE("report: what has no figures is a page without the script") {
   const Outcome outcome = run_in("", {"list", "--format", "html"});
   CHECK(outcome.status == 0);
-  CHECK(contains(outcome.output, "<h1>Commands by the lesson's sections</h1>"));
+  CHECK(contains(outcome.output, "<h1>Commands by the lesson"));
 }
 
 TEST_CASE("report: a page is not written to a terminal") {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
@@ -49,10 +50,24 @@ class InputDescriptor {
 FileBytes map_file(int descriptor, std::size_t size, const std::string& name) {
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (address == MAP_FAILED) fail_with(name, errno);
-  ::madvise(address, size, MADV_SEQUENTIAL);
-  std::shared_ptr<const void> owner(
-      address, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
-  return {{static_cast<const char*>(address), size}, std::move(owner)};
+  const int kept = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+  std::shared_ptr<const void> owner(address, [size, kept](const void* mapped) {
+    ::munmap(const_cast<void*>(mapped), size);
+    if (kept >= 0) ::close(kept);
+  });
+  return {{static_cast<const char*>(address), size}, std::move(owner), kept, 0};
+}
+
+void read_block(int descriptor, std::size_t offset, char* to, std::size_t size) {
+  while (size > 0) {
+    const ssize_t count = ::pread(descriptor, to, size, static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_with("a mapped file", errno);
+    if (count == 0) fail("a mapped file", "it was shortened while it was in use");
+    offset += static_cast<std::size_t>(count);
+    to += count;
+    size -= static_cast<std::size_t>(count);
+  }
 }
 
 FileBytes read_to_the_end(int descriptor, std::size_t expected, const std::string& name) {
@@ -76,10 +91,25 @@ FileBytes read_to_the_end(int descriptor, std::size_t expected, const std::strin
     buffer.reset(larger);
   }
   const std::string_view bytes(buffer.get(), size);
-  return {bytes, std::shared_ptr<const void>(std::move(buffer))};
+  return {bytes, std::shared_ptr<const void>(std::move(buffer)), -1, 0};
 }
 
 }  // namespace
+
+void for_each_block(const FileBytes& content, std::size_t block_size,
+                    const std::function<void(std::string_view)>& action) {
+  std::string buffer;
+  if (content.descriptor >= 0) buffer.resize(std::min(block_size, content.bytes.size()));
+  for (std::size_t done = 0; done < content.bytes.size();) {
+    std::string_view block = content.bytes.substr(done, block_size);
+    if (content.descriptor >= 0) {
+      read_block(content.descriptor, content.offset + done, buffer.data(), block.size());
+      block = std::string_view(buffer).substr(0, block.size());
+    }
+    action(block);
+    done += block.size();
+  }
+}
 
 std::string input_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
@@ -99,7 +129,7 @@ FileBytes read_bytes(const std::string& path) {
 
 FileBytes own_bytes(std::string bytes) {
   auto owner = std::make_shared<const std::string>(std::move(bytes));
-  return {*owner, owner};
+  return {*owner, owner, -1, 0};
 }
 
 }  // namespace attnlab

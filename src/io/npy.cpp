@@ -233,7 +233,7 @@ TypedArray parse_npy(const FileBytes& file, const std::string& name) {
                            found < expected ? "truncated" : "extra bytes at the end", shape_text(array.shape),
                            dtype_name(array.dtype), expected, found));
   }
-  array.content = {bytes.substr(header_begin + header_length), file.owner};
+  array.content = file.part(header_begin + header_length, found);
   return array;
 }
 

@@ -205,8 +205,8 @@ SafeTensors parse_safetensors(const FileBytes& file, const std::string& name) {
   }
   check_cover(extents, data.size(), name);
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    content.tensors[i].array.content = {data.substr(extents[i].begin, extents[i].end - extents[i].begin),
-                                        file.owner};
+    content.tensors[i].array.content =
+        file.part(length_bytes + header.size() + extents[i].begin, extents[i].end - extents[i].begin);
   }
   return content;
 }

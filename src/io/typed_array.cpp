@@ -16,8 +16,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are loaded as they lie in memory");
 
-constexpr std::size_t piece_size = std::size_t{1} << 20;
-constexpr std::size_t most_dimensions = 64;  // as in NumPy
+constexpr std::size_t piece_size = std::size_t{1} << 18;  // fits into the second level cache
+constexpr std::size_t most_dimensions = 64;               // as in NumPy
 
 struct DTypeFacts {
   const char* name;
@@ -138,11 +138,7 @@ void for_each_piece(const TypedArray& array, const std::function<void(std::strin
   const std::size_t size = item_size(array.dtype);
   const bool row_major = !array.fortran_order || array.shape.size() < 2;
   if (row_major && (!array.big_endian || size == 1)) {
-    for (std::string_view rest = array.content.bytes; !rest.empty();) {
-      const std::string_view piece = rest.substr(0, piece_size);
-      action(piece);
-      rest.remove_prefix(piece.size());
-    }
+    for_each_block(array.content, piece_size, action);
     return;
   }
   switch (size) {
@@ -179,7 +175,7 @@ TypedArray view_of(const Array& array) {
   const std::size_t bytes = array.values.size() * sizeof(double);
   // Looking at the bytes of doubles through char is what char is allowed to do.
   const char* address = static_cast<const char*>(static_cast<const void*>(array.values.data()));
-  return {DType::f64, array.shape, false, false, {{address, bytes}, nullptr}};
+  return {DType::f64, array.shape, false, false, {{address, bytes}, nullptr, -1, 0}};
 }
 
 TypedArray to_typed(Array array) {

@@ -50,7 +50,7 @@ TypedArray to_typed(Array array);
 TypedArray to_typed(const Array& array, DType dtype, const std::string& name);
 
 /// Calls `action` with consecutive pieces that together are all elements in row-major order and little
-/// endian, without a copy when they lie so in memory. A piece is at most a mebibyte.
+/// endian, without a copy when they lie so in memory. A piece is at most 256 KiB.
 void for_each_piece(const TypedArray& array, const std::function<void(std::string_view bytes)>& action);
 
 /// Calls `action` with a value of the C++ type that stands for `dtype`.

@@ -21,7 +21,7 @@ sync "$scratch/big.npy"
 milliseconds() {
   local begin end
   begin=$(date +%s%N)
-  "$@"
+  "$@" || return
   end=$(date +%s%N)
   echo $(((end - begin) / 1000000))
 }
@@ -33,7 +33,9 @@ convert() (
 
 for _ in $(seq $rounds); do
   rm -f "$scratch"/copy.npy "$scratch"/big.safetensors
-  echo "$(milliseconds copy) $(milliseconds convert)"
+  copied=$(milliseconds copy)
+  converted=$(milliseconds convert)
+  echo "$copied $converted"
 done |
   awk '{ print $2 / $1 }' | sort -n |
   awk '{ ratio[NR] = $1 } END { m = ratio[int((NR + 1) / 2)]; printf "convert_vs_cp %.2f 1.5 2\n", m; exit m > 2 }'

@@ -116,6 +116,17 @@ TEST_CASE("array file: a large file is mapped and not copied") {
   CHECK(problem.empty());
 }
 
+TEST_CASE("array file: a large file that is shortened while it is read is an error and no crash") {
+  const Scratch scratch;
+  const std::string path = scratch.path("large.npy");
+  constexpr std::size_t length = std::size_t{1} << 25;
+  write_array(path, {DType::u8, {length}, false, false, own_bytes(std::string(length, '\1'))});
+  const TypedArray array = read_typed_array(path);
+  std::filesystem::resize_file(path, length / 2);
+  CHECK_THROWS_WITH_AS(for_each_piece(array, [](std::string_view) {}),
+                       "cannot read a mapped file: it was shortened while it was in use", Error);
+}
+
 TEST_CASE("array file: an array is written in the format of the extension") {
   const Scratch scratch;
   const Array array{{2, 2}, {0.1, -0.0, 1e300, 4}};

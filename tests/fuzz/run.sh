@@ -6,7 +6,7 @@ build=$1
 seconds=${2:-600}
 shift $(($# < 2 ? $# : 2))
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(npy csv json json_array safetensors options)
+[ ${#targets[@]} -gt 0 ] || targets=(npy csv json json_array safetensors options command_line)
 seeds=$(cd "$(dirname "$0")/../data/cases/files" && pwd)
 findings=$build/findings
 mkdir -p "$findings"
@@ -17,7 +17,8 @@ for target in "${targets[@]}"; do
   case $target in
     csv) for file in "$seeds"/*.csv; do { printf '\0'; cat "$file"; } >"$corpus/$(basename "$file")"; done ;;
     json | json_array) cp "$seeds"/*.json "$corpus" && printf '[[1, 2.5], ["NaN", -0]]' >"$corpus/nested.json" ;;
-    options) printf -- '--format\ncsv\n-o\nx.csv\n--precision\n1:8:x2' >"$corpus/line" ;;
+    options) printf -- '1:1024:x2,5' >"$corpus/list" && printf -- '-0.5e-3' >"$corpus/real" && printf 0x1F,2 >"$corpus/seed" ;;
+    command_line) printf -- '--format\ncsv\n-o\nx.csv\n--precision\n1:8:x2' >"$corpus/line" ;;
     *) cp "$seeds"/*."$target" "$corpus" ;;
   esac
   echo "fuzz_$target: $seconds s"

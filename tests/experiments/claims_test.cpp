@@ -79,3 +79,9 @@ TEST_CASE("claims table: experiments belong to sections of the lesson") {
     CHECK(sections.count(experiment.section) == 1);
   }
 }
+
+TEST_CASE("claims table: the lesson stands on at least a hundred claims") {
+  std::size_t declared = 0;
+  for (const Experiment& experiment : experiments::all()) declared += experiment.claims.size();
+  CHECK(declared >= 100);
+}

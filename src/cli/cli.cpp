@@ -9,7 +9,10 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "core/blas.hpp"
 #include "core/error.hpp"
+#include "core/kernels/cpu.hpp"
+#include "core/matmul.hpp"
 #include "lab/version.hpp"
 
 namespace attnlab {
@@ -120,7 +123,17 @@ bool parse(const Command& command, Invocation& invocation, const std::vector<std
   return false;
 }
 
-std::string version_text() { return fmt::format("attnlab {}\n", version()); }
+// What a report of a fault needs.
+std::string version_text(const Environment& environment) {
+  return fmt::format(
+      "attnlab {}\n"
+      "compiler: {}\n"
+      "BLAS: {}, kernel {}\n"
+      "instructions: {}\n"
+      "threads: {}\n",
+      version(), compiler(), blas_library(), blas_kernel(), name_of(best_instruction_set()),
+      environment.cores);
+}
 
 Outcome run(const Command& command, const std::vector<std::string>& arguments, const std::string& called,
             const Environment& environment) {
@@ -142,7 +155,7 @@ Outcome dispatch(const std::vector<std::string>& arguments, const Environment& e
   if (arguments.empty()) return {.status = 2, .notes = program_help()};
   const std::string& first = arguments[0];
   if (first == "--help" || first == "-h") return {.output = program_help()};
-  if (first == "--version") return {.output = version_text()};
+  if (first == "--version") return {.output = version_text(environment)};
   const Command* command = find_command(first);
   if (command == nullptr) {
     if (first.starts_with('-')) wrong_use(fmt::format("{} is an unknown option: see attnlab --help", first));

@@ -4,4 +4,6 @@ namespace attnlab {
 
 std::string version() { return ATTNLAB_VERSION; }
 
+std::string compiler() { return ATTNLAB_COMPILER; }
+
 }  // namespace attnlab

@@ -204,3 +204,12 @@ TEST_CASE("cli: arrays of op print as NumPy prints them by itself") {
   CHECK(run_command({"op", "rng", "--seed", "466", "--normal", "2"}).output ==
         "normal [2]\n[ 1.00383816 -0.69350331]\n");
 }
+
+TEST_CASE("cli: the version says what a report of a fault needs") {
+  const std::string text = run_command({"--version"}).output;
+  CHECK(text.starts_with("attnlab 0.1.0\ncompiler: "));
+  for (const char* part : {"\nBLAS: OpenBLAS ", ", kernel ", "\ninstructions: ", "\nthreads: 1\n"}) {
+    CAPTURE(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+}

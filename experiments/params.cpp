@@ -61,9 +61,9 @@ void declare(OptionSet& options, Params& p) {
   constexpr std::int64_t largest = std::int64_t{1} << 30;
   WhatIf& what_if = p.what_if;
   options.file("config", p.config, "a Hugging Face config.json to count");
-  options.text("model", p.model, "NAME", "an embedded model to count; list shows them");
+  options.text("model", p.model, "MODEL", "an embedded model to count; list shows them");
   options.text("as", p.as, "FAMILY", "count the config as this family, and say so");
-  options.text("compare", p.compare, "FILE|NAME", "a second model beside it");
+  options.text("compare", p.compare, "FILE|MODEL", "a second model beside it");
   declare_size(options, p, "layers", what_if.layers, 1, 100000, "blocks", 12);
   declare_size(options, p, "d-model", what_if.d_model, 1, largest, "width of the model", 768, 'd');
   declare_size(options, p, "heads", what_if.heads, 1, largest, "heads of a block", 12);

@@ -108,6 +108,14 @@ const Command* find_command(std::string_view name);
 /// What `attnlab --help` and `attnlab COMMAND --help` print.
 std::string program_help();
 std::string command_help(const Command& command, const std::string& called);
+/// "attnlab inspect FILE [OPTION...]".
+std::string usage_line(const Command& command, const std::string& called);
+/// "-T, --seq-len N".
+std::string option_usage(const Option& option);
+/// What it means, what is allowed, and the default.
+std::string option_help(const Option& option);
+/// What the exit statuses mean.
+std::string exit_status_help();
 /// Paragraphs broken at blanks so that no line is longer than `width`, each line behind `indent` blanks.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width = 80);
 
@@ -120,5 +128,7 @@ Command inspect_command();
 Command convert_command();
 Command op_command();
 Command report_command();
+Command completion_command();
+Command man_command(const std::vector<std::string>& names);  // of all commands
 
 }  // namespace attnlab

@@ -11,27 +11,13 @@ namespace {
 
 constexpr std::size_t option_column = 28;  // where the help of an option starts
 
-std::string left_part(const Option& option) {
-  const std::string letter = option.letter != 0 ? fmt::format("-{}, ", option.letter) : "    ";
-  const std::string value = option.is_flag() ? "" : " " + option.value_name;
-  return fmt::format("  {}--{}{}", letter, option.name, value);
-}
-
-std::string right_part(const Option& option) {
-  std::string text = option.help;
-  if (!option.choices.empty()) text += fmt::format(": {}", fmt::join(option.choices, ", "));
-  std::string facts;
-  if (!option.range.empty()) facts = option.range;
-  if (!option.default_text.empty())
-    facts += (facts.empty() ? "default " : "; default ") + option.default_text;
-  return facts.empty() ? text : fmt::format("{} ({})", text, facts);
-}
-
 std::string entry(const std::string& left, const std::string& right, std::size_t column) {
   const std::string block = wrapped(right, column);
   if (left.size() + 2 > column) return left + '\n' + block;
   return left + block.substr(left.size());
 }
+
+}  // namespace
 
 std::string usage_line(const Command& command, const std::string& called) {
   std::string line = called;
@@ -45,7 +31,26 @@ std::string usage_line(const Command& command, const std::string& called) {
   return line + " [OPTION...]";
 }
 
-}  // namespace
+std::string option_usage(const Option& option) {
+  const std::string letter = option.letter != 0 ? fmt::format("-{}, ", option.letter) : "";
+  const std::string value = option.is_flag() ? "" : " " + option.value_name;
+  return fmt::format("{}--{}{}", letter, option.name, value);
+}
+
+std::string option_help(const Option& option) {
+  std::string text = option.help;
+  if (!option.choices.empty()) text += fmt::format(": {}", fmt::join(option.choices, ", "));
+  std::string facts;
+  if (!option.range.empty()) facts = option.range;
+  if (!option.default_text.empty())
+    facts += (facts.empty() ? "default " : "; default ") + option.default_text;
+  return facts.empty() ? text : fmt::format("{} ({})", text, facts);
+}
+
+std::string exit_status_help() {
+  return "0 done, 1 a claim or comparison failed, 2 wrong use, 3 input or output failed, 4 a fault of the "
+         "program.";
+}
 
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
   const std::string margin(indent, ' ');
@@ -85,9 +90,7 @@ std::string program_help() {
     }
     out += entry("  " + command.name, command.summary, 20);
   }
-  return out +
-         "\nExit status: 0 done, 1 a claim or comparison failed, 2 wrong use, 3 input or\n"
-         "output failed, 4 a fault of the program.\n";
+  return out + '\n' + wrapped("Exit status: " + exit_status_help(), 0);
 }
 
 std::string command_help(const Command& command, const std::string& called) {
@@ -108,7 +111,8 @@ std::string command_help(const Command& command, const std::string& called) {
   if (!invocation->options.all().empty()) {
     out += "\noptions\n";
     for (const Option& option : invocation->options.all()) {
-      out += entry(left_part(option), right_part(option), option_column);
+      const std::string margin(option.letter != 0 ? 2 : 6, ' ');
+      out += entry(margin + option_usage(option), option_help(option), option_column);
     }
   }
   if (!command.epilogue.empty()) out += '\n' + command.epilogue;

@@ -144,11 +144,11 @@ Table share_table(const Context& context, Report& report) {
   Table table{"share",
               "Share of the parameters that feed-forward layers hold",
               {{"model"}, {"of_a_block"}, {"of_the_model"}}};
-  ReadOptions xl;
+  ConfigOptions xl;
   xl.what_if.layers = 48;
   xl.what_if.d_model = 1600;
   xl.what_if.heads = 25;
-  ReadOptions small;
+  ConfigOptions small;
   if (context.breaks("narrow")) small.what_if.ffn = xl.what_if.ffn = 1024;
   const std::vector<Share> models = {{"GPT-2 small", count_embedded_model("gpt2", small).count, 12},
                                      {"GPT-2 XL", count_embedded_model("gpt2", xl).count, 48}};

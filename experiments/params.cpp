@@ -101,7 +101,7 @@ CountedModel load(const Params& p, const WhatIf& what_if) {
   if (!p.config.empty() && !p.model.empty()) {
     throw Error(ErrorKind::usage, "--config and --model: give one of them");
   }
-  const ReadOptions options{p.as, what_if};
+  const ConfigOptions options{p.as, what_if};
   if (!p.config.empty()) return count_model_file(p.config, options);
   return count_embedded_model(p.model.empty() ? "gpt2" : p.model, options);
 }

@@ -728,7 +728,7 @@ bool WhatIf::empty() const {
            experts_per_token || window || tied);
 }
 
-ModelConfig read_model_config(std::string_view text, const std::string& name, const ReadOptions& options) {
+ModelConfig read_model_config(std::string_view text, const std::string& name, const ConfigOptions& options) {
   const JsonValue document = parse_json(text, name, {.allow_byte_order_mark = true});
   if (document.object() == nullptr) {
     throw Error(ErrorKind::data, fmt::format("{}: {} where a config is an object", name, document.kind()));

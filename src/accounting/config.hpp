@@ -31,7 +31,7 @@ struct WhatIf {
   bool empty() const;
 };
 
-struct ReadOptions {
+struct ConfigOptions {
   std::string as;  ///< count as this family whatever model_type says; "" = as it says
   WhatIf what_if;
 };
@@ -58,6 +58,6 @@ struct ModelConfig {
 /// there are, a list of another length than the layers, and a model_type or class that is not known;
 /// Error(usage) for `as`.
 ModelConfig read_model_config(std::string_view text, const std::string& name,
-                              const ReadOptions& options = {});
+                              const ConfigOptions& options = {});
 
 }  // namespace attnlab

@@ -38,7 +38,7 @@ bool is_embedded_model(std::string_view name) {
   return std::any_of(files.begin(), files.end(), [&](const EmbeddedFile& file) { return file.path == path; });
 }
 
-CountedModel count_embedded_model(const std::string& name, const ReadOptions& options) {
+CountedModel count_embedded_model(const std::string& name, const ConfigOptions& options) {
   if (!is_embedded_model(name)) {
     const std::string near = nearest_word(name, embedded_model_names());
     throw Error(ErrorKind::usage,
@@ -49,7 +49,7 @@ CountedModel count_embedded_model(const std::string& name, const ReadOptions& op
   return count(name, read_model_config(text, name, options));
 }
 
-CountedModel count_model_file(const std::string& path, const ReadOptions& options) {
+CountedModel count_model_file(const std::string& path, const ConfigOptions& options) {
   const FileBytes file = read_bytes(path);
   const std::string name = input_name(path);
   try {

@@ -21,10 +21,10 @@ std::vector<std::string> embedded_model_names();
 bool is_embedded_model(std::string_view name);
 
 /// Throws Error(usage) for a name that is not embedded, and what read_model_config throws.
-CountedModel count_embedded_model(const std::string& name, const ReadOptions& options = {});
+CountedModel count_embedded_model(const std::string& name, const ConfigOptions& options = {});
 
 /// The model of a config.json; "-" is standard input. Throws Error(io) when it cannot be read or its content
 /// is not sound: whatever is wrong in a file is no wrong use of the command line.
-CountedModel count_model_file(const std::string& path, const ReadOptions& options = {});
+CountedModel count_model_file(const std::string& path, const ConfigOptions& options = {});
 
 }  // namespace attnlab

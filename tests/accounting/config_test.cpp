@@ -16,11 +16,11 @@ using namespace attnlab;
 
 namespace {
 
-ModelConfig embedded_model(const std::string& name, const ReadOptions& options = {}) {
+ModelConfig embedded_model(const std::string& name, const ConfigOptions& options = {}) {
   return read_model_config(embedded_file("models/" + name + ".json"), name + ".json", options);
 }
 
-ModelConfig read(const std::string& text, const ReadOptions& options = {}) {
+ModelConfig read(const std::string& text, const ConfigOptions& options = {}) {
   return read_model_config(text, "c.json", options);
 }
 
@@ -28,7 +28,7 @@ std::string total(const ModelConfig& config) {
   return to_string(count_parameters(config.architecture).total);
 }
 
-std::string error_of(const std::string& text, const ReadOptions& options = {}) {
+std::string error_of(const std::string& text, const ConfigOptions& options = {}) {
   try {
     read(text, options);
   } catch (const Error& error) {

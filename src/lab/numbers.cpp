@@ -1,5 +1,6 @@
 #include "lab/numbers.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -48,12 +49,12 @@ std::vector<Number> expand_range(std::string_view item, const std::string& name,
     refuse(name, item, "is a range that does not grow");
   }
   std::vector<Number> values;
-  // The end is included, also where the sum of steps misses it by rounding.
+  // The end is included, also where the sum of steps misses it by rounding; no value passes it.
   const double end = static_cast<double>(last) + 1e-12 * std::abs(static_cast<double>(last));
   for (double at = static_cast<double>(first); at <= end;) {
     if (values.size() == max_items)
       refuse(name, item, fmt::format("is a range of more than {} items", max_items));
-    values.push_back(static_cast<Number>(at));
+    values.push_back(std::min(static_cast<Number>(at), last));
     const double index = static_cast<double>(values.size());
     at = geometric ? at * static_cast<double>(step)
                    : static_cast<double>(first) + index * static_cast<double>(step);

@@ -53,6 +53,12 @@ TEST_CASE("numbers: lists and ranges include both ends") {
   CHECK(parse_reals("-3:-1:1", "--x", -5, 5) == std::vector<double>{-3, -2, -1});
 }
 
+TEST_CASE("numbers: no item of a range passes its end by rounding") {
+  const std::vector<double> steps = parse_reals("0:1:0.040000000000000016507", "--x", 0, 1);
+  CHECK(steps.size() == 26);
+  CHECK(steps.back() == 1);
+}
+
 TEST_CASE("numbers: a list that is none is refused") {
   for (const char* text : {"", ",", "1,", "1,,3", "5:1", "1:9:0", "1:9:-1", "0:8:x2", "1:8:x1", "1:2:3:4",
                            "1:9:x", "1:1000000"}) {

@@ -127,6 +127,7 @@ Command list_command();
 Command inspect_command();
 Command convert_command();
 Command op_command();
+Command diagnose_command();
 Command report_command();
 Command completion_command();
 Command man_command(const std::vector<std::string>& names);  // of all commands

@@ -10,8 +10,9 @@ const std::vector<Command>& commands() {
     std::vector<Command> list;
     for (const Experiment& experiment : experiments::all())
       list.push_back(experiment_command(experiment.name));
-    for (Command command : {replay_command(), verify_command(), list_command(), op_command(),
-                            inspect_command(), convert_command(), report_command(), completion_command()})
+    for (Command command :
+         {replay_command(), verify_command(), list_command(), op_command(), diagnose_command(),
+          inspect_command(), convert_command(), report_command(), completion_command()})
       list.push_back(std::move(command));
     std::vector<std::string> names;
     for (const Command& command : list) names.push_back(command.name);

@@ -27,24 +27,6 @@ const std::vector<InputInfo> query_key_value = {
     {"key", "[Tk, kv-heads * d]", "keys, one a row"},
     {"value", "[Tk, kv-heads * dv]", "values, one a row; they may be wider than keys"}};
 
-// Weights, lse and scores of the heads: one head gives matrices, several give one more axis in front.
-void add_heads(Results& results, const HeadsResult& heads, bool has_weights) {
-  std::vector<Matrix> weights;
-  std::vector<Matrix> scores;
-  Matrix lse = zeros(heads.heads.size(), heads.heads[0].lse.size());
-  for (std::size_t head = 0; head < heads.heads.size(); ++head) {
-    weights.push_back(heads.heads[head].weights);
-    scores.push_back(heads.heads[head].scores);
-    std::copy(heads.heads[head].lse.begin(), heads.heads[head].lse.end(), row_of(lse, head).begin());
-  }
-  const bool single = heads.heads.size() == 1;
-  if (has_weights)
-    results.push_back(single ? array_result("weights", weights[0]) : stacked_result("weights", weights));
-  results.push_back(single ? NamedResult{"lse", to_array(heads.heads[0].lse)} : array_result("lse", lse));
-  if (has_weights)
-    results.push_back(single ? array_result("scores", scores[0]) : stacked_result("scores", scores));
-}
-
 Results run_attention(const AttentionParams& params, const Inputs& inputs) {
   if (params.float32) {
     const HeadsResult heads = fast_attention(params, inputs);

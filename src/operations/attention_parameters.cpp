@@ -269,4 +269,21 @@ HeadsOptions heads_options(const AttentionParams& params, const Inputs& inputs, 
   return heads;
 }
 
+void add_heads(Results& results, const HeadsResult& heads, bool has_weights) {
+  std::vector<Matrix> weights;
+  std::vector<Matrix> scores;
+  Matrix lse = zeros(heads.heads.size(), heads.heads[0].lse.size());
+  for (std::size_t head = 0; head < heads.heads.size(); ++head) {
+    weights.push_back(heads.heads[head].weights);
+    scores.push_back(heads.heads[head].scores);
+    std::copy(heads.heads[head].lse.begin(), heads.heads[head].lse.end(), row_of(lse, head).begin());
+  }
+  const bool single = heads.heads.size() == 1;
+  if (has_weights)
+    results.push_back(single ? array_result("weights", weights[0]) : stacked_result("weights", weights));
+  results.push_back(single ? NamedResult{"lse", to_array(heads.heads[0].lse)} : array_result("lse", lse));
+  if (has_weights)
+    results.push_back(single ? array_result("scores", scores[0]) : stacked_result("scores", scores));
+}
+
 }  // namespace attnlab

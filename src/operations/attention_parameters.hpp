@@ -66,4 +66,7 @@ HeadsResult fast_attention(const AttentionParams& params, const Inputs& inputs);
 HeadsOptions heads_options(const AttentionParams& params, const Inputs& inputs, std::size_t num_queries,
                            std::size_t num_keys, std::size_t key_columns);
 
+/// Adds weights, lse and scores of the heads: one head gives matrices, several give one more axis in front.
+void add_heads(Results& results, const HeadsResult& heads, bool has_weights);
+
 }  // namespace attnlab

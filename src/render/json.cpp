@@ -122,6 +122,15 @@ std::string check_object(const Check& check) {
   return out + fmt::format("\"source\": {}}}", json_string(check.source));
 }
 
+std::string row_object(const Table& table, const std::vector<Cell>& row) {
+  std::string out;
+  for (std::size_t j = 0; j < row.size(); ++j) {
+    out += j == 0 ? "{" : ", ";
+    out += json_string(table.columns[j].name) + ": " + json_of(row[j]);
+  }
+  return out + '}';
+}
+
 // Named values first, then every array under its name.
 void add_values(ObjectText& object, const Report& report) {
   for (const auto& [name, value] : report.values()) object.add(name, json_of(value));
@@ -137,6 +146,11 @@ std::string render_json(const Result& result, const RenderOptions&) {
   if (result.values_only) {
     ObjectText object(0);
     add_values(object, report);
+    for (const Table& table : report.tables()) {
+      if (report.find_value(table.name) != nullptr) continue;
+      object.add(table.name,
+                 json_list(table.rows, [&](const std::vector<Cell>& row) { return row_object(table, row); }));
+    }
     return object.text() + '\n';
   }
   ObjectText object(0);
@@ -164,13 +178,7 @@ std::string render_json(const Result& result, const RenderOptions&) {
 std::string render_ndjson(const Result& result, const RenderOptions& options) {
   const Table table = chosen_table(result, options);
   std::string out;
-  for (const std::vector<Cell>& row : table.rows) {
-    for (std::size_t j = 0; j < row.size(); ++j) {
-      out += j == 0 ? "{" : ", ";
-      out += json_string(table.columns[j].name) + ": " + json_of(row[j]);
-    }
-    out += "}\n";
-  }
+  for (const std::vector<Cell>& row : table.rows) out += row_object(table, row) + '\n';
   return out;
 }
 

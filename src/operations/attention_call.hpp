@@ -1,0 +1,46 @@
+// Where an attention can go wrong, stage by stage, so that two mistakes of different stages combine.
+#pragma once
+
+#include <functional>
+
+#include "operations/attention_parameters.hpp"
+#include "operations/mistake.hpp"
+
+namespace attnlab {
+
+/// An attention as an operation would compute it.
+struct AttentionCall {
+  AttentionParams params;
+  Inputs inputs;             ///< mask, bias and what else goes with the parameters
+  Matrix query, key, value;  ///< heads side by side
+
+  std::size_t num_kv_heads() const { return params.num_kv_heads.value_or(params.num_heads); }
+  std::size_t key_width() const { return key.shape(1) / num_kv_heads(); }
+  double scale() const { return params.scale.value_or(default_scale(key_width())); }
+  HeadsOptions options() const {
+    return heads_options(params, inputs, query.shape(0), key.shape(0), key.shape(1));
+  }
+};
+
+/// One head between scores and output.
+struct HeadWeights {
+  Matrix scores;   ///< [queries, keys], scaled and biased, nothing hidden
+  Mask visible;    ///< [queries, keys]
+  Matrix weights;  ///< [queries, keys], the right ones until a mistake changes them
+};
+
+/// The stages of a mistake; each may be empty.
+struct AttentionMistake {
+  std::function<bool(AttentionCall&)> call = {};  ///< options and arrays; false where it cannot be made
+  std::function<void(const AttentionCall&, HeadsOptions&)> heads = {};  ///< what the heads are given
+  std::function<void(HeadWeights&)> weights = {};                       ///< after the softmax
+  std::function<void(const AttentionCall&, Matrix&)> output = {};       ///< the heads' outputs side by side
+};
+
+/// The results of an operation that is or contains an attention, with `trial.attention` committed.
+Results run_attention(const Trial& trial);
+
+/// The attention that a trial is or contains.
+AttentionCall attention_call(const Trial& trial);
+
+}  // namespace attnlab

@@ -1,0 +1,108 @@
+#include "operations/mistake.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "operations/attention_call.hpp"
+
+namespace attnlab {
+namespace {
+
+// As one would type it; empty for what is not given.
+std::string option_text(const Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return shortest(*real);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "";
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
+    return fmt::format("{}", fmt::join(*list, ","));
+  return "";
+}
+
+// The value of an option; nothing when there is none of that name.
+Value value_of(const OptionSet& options, std::string_view name) {
+  for (const Option& option : options.all()) {
+    if (option.name == name) return option.get();
+  }
+  return {};
+}
+
+}  // namespace
+
+void copy_options(const OptionSet& from, OptionSet& to) {
+  for (const Option& option : from.all()) {
+    const std::string text = option_text(option.get());
+    if (!text.empty() && to.find(option.name) != nullptr) to.set(option.name, text);
+  }
+}
+
+Trial::Trial(const Operation& called, const OptionSet& options, Inputs arrays)
+    : inputs(std::move(arrays)), operation_(&called), session_(called.start()) {
+  copy_options(options, session_->options);
+}
+
+Trial::Trial(const Trial& other)
+    : inputs(other.inputs),
+      instead(other.instead),
+      afterwards(other.afterwards),
+      attention(other.attention),
+      operation_(other.operation_),
+      session_(other.operation_->start()) {
+  copy_options(other.session_->options, session_->options);
+}
+
+std::string Trial::option(std::string_view name) const {
+  return option_text(value_of(session_->options, name));
+}
+
+double Trial::number(std::string_view name, double otherwise) const {
+  const Value value = value_of(session_->options, name);
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return otherwise;
+}
+
+bool Trial::set(std::string_view name, const std::string& text) {
+  session_->options.set(name, text);
+  return true;
+}
+
+bool Trial::set(std::string_view name, double value) { return set(name, shortest(value)); }
+
+Results Trial::run() const {
+  Results results = instead ? instead(*this) : attention.empty() ? run_operation() : run_attention(*this);
+  for (const auto& change : afterwards) change(*this, results);
+  return results;
+}
+
+const std::vector<Mistake>& mistakes() {
+  static const std::vector<Mistake> all = [] {
+    std::vector<Mistake> list;
+    for (const auto& family : {attention_mistakes, position_mistakes, layer_mistakes, cache_mistakes}) {
+      std::vector<Mistake> some = family();
+      std::move(some.begin(), some.end(), std::back_inserter(list));
+    }
+    return list;
+  }();
+  return all;
+}
+
+std::vector<const Mistake*> mistakes_of(std::string_view operation) {
+  std::vector<const Mistake*> some;
+  for (const Mistake& mistake : mistakes()) {
+    if (std::count(mistake.operations.begin(), mistake.operations.end(), operation) > 0)
+      some.push_back(&mistake);
+  }
+  return some;
+}
+
+const Mistake* find_mistake(std::string_view name) {
+  const auto found = std::find_if(mistakes().begin(), mistakes().end(),
+                                  [&](const Mistake& mistake) { return mistake.name == name; });
+  return found == mistakes().end() ? nullptr : &*found;
+}
+
+}  // namespace attnlab

@@ -1,0 +1,81 @@
+// Known mistakes: the ways in which an operation is computed wrongly, each with its reason and its remedy.
+// `diagnose` commits them one after the other and looks which one gives the caller's numbers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operations/operation.hpp"
+
+namespace attnlab {
+
+struct AttentionMistake;
+
+/// One call of an operation, to be changed before it runs: its options, its arrays, what becomes of its
+/// results.
+class Trial {
+ public:
+  /// A copy of a call: `options` as they stand, and its arrays.
+  Trial(const Operation& called, const OptionSet& options, Inputs arrays);
+  Trial(const Trial& other);
+  Trial& operator=(const Trial&) = delete;
+
+  const Operation& operation() const { return *operation_; }
+  const OptionSet& options() const { return session_->options; }
+  Inputs inputs;
+  /// Computes in place of the operation where set.
+  std::function<Results(const Trial&)> instead;
+  /// Changes the results, in this order.
+  std::vector<std::function<void(const Trial&, Results&)>> afterwards;
+  /// Faults in the attention that the operation consists of or contains.
+  std::vector<std::shared_ptr<const AttentionMistake>> attention;
+
+  /// The text of an option; empty when there is none of that name or it is not given.
+  std::string option(std::string_view name) const;
+  /// The number of an option, or `otherwise`.
+  double number(std::string_view name, double otherwise = 0) const;
+  /// Sets an option from text; always true.
+  bool set(std::string_view name, const std::string& text);
+  bool set(std::string_view name, double value);
+
+  /// What the operation gives with all of that.
+  Results run() const;
+  /// What the operation itself gives, without `instead` and `afterwards`.
+  Results run_operation() const { return session_->run(inputs); }
+
+ private:
+  const Operation* operation_;
+  std::unique_ptr<OperationSession> session_;
+};
+
+/// Sets the options of `to` that `from` has as well and that are given there.
+void copy_options(const OptionSet& from, OptionSet& to);
+
+/// A mistake. Texts are one sentence each, without names of people or products where none is needed.
+struct Mistake {
+  std::string name;                     ///< kebab-case, unique
+  std::vector<std::string> operations;  ///< that it is made in
+  std::string why;                      ///< why it is wrong
+  std::string remedy;                   ///< what to change
+  std::string right_when;               ///< the settings under which it would be right; empty for none
+  /// Changes a call into the wrong one; false where these options and arrays leave no room for the mistake.
+  std::function<bool(Trial&)> commit;
+};
+
+/// All mistakes, family by family, the commonest first.
+const std::vector<Mistake>& mistakes();
+/// Those of one operation.
+std::vector<const Mistake*> mistakes_of(std::string_view operation);
+/// Null when there is none of that name.
+const Mistake* find_mistake(std::string_view name);
+
+// One file a family.
+std::vector<Mistake> attention_mistakes();
+std::vector<Mistake> position_mistakes();
+std::vector<Mistake> layer_mistakes();
+std::vector<Mistake> cache_mistakes();
+
+}  // namespace attnlab

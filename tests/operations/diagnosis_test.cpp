@@ -1,0 +1,181 @@
+#include "operations/diagnosis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "core/error.hpp"
+#include "core/random/generator.hpp"
+#include "io/half.hpp"
+#include "operations/scenes.hpp"
+
+using namespace attnlab;
+
+namespace {
+
+std::vector<double> numbers(const Results& results, const std::string& name) {
+  for (const auto& [result, array] : numeric_results(results)) {
+    if (result == name) return array.values;
+  }
+  return {};
+}
+
+template <class Round>
+std::vector<double> rounded(std::vector<double> values, Round&& round) {
+  for (double& value : values) value = round(value);
+  return values;
+}
+
+bool names(const Diagnosis& found, const std::vector<const Mistake*>& mistakes) {
+  return std::any_of(found.explanations.begin(), found.explanations.end(),
+                     [&](const Explanation& one) { return one.mistakes == mistakes; });
+}
+
+// The numbers that a call gives with a mistake, by the name of the result; no numbers where it cannot be
+// made.
+std::map<std::string, Array> committed(const Trial& call, const std::vector<const Mistake*>& mistakes) {
+  Trial wrong(call);
+  for (const Mistake* mistake : mistakes) {
+    if (!mistake->commit(wrong)) return {};
+  }
+  std::map<std::string, Array> results;
+  for (auto& [name, array] : numeric_results(wrong.run())) results[name] = array;
+  return results;
+}
+
+bool differs(const Array& wrong, const std::vector<double>& right) {
+  if (wrong.values.size() != right.size()) return false;
+  const Difference away = difference(wrong.values, right);
+  return away.residual > 1e-9;
+}
+
+}  // namespace
+
+TEST_CASE("difference: largest absolute and relative difference, NaN and infinity equal only themselves") {
+  const double nan = std::nan("");
+  const double infinity = HUGE_VAL;
+  CHECK(difference({1, 2, 4}, {1, 2.5, 2}).max_abs == 2);
+  CHECK(difference({1, 2, 4}, {1, 2.5, 2}).max_rel == 1);
+  CHECK(difference({1, 2, 4}, {1, 2.5, 2}).residual == 2 / (2 + 2.5));
+  CHECK(difference({nan, infinity}, {nan, infinity}).residual == 0);
+  CHECK(difference({nan}, {1}).max_abs == infinity);
+  CHECK(difference({infinity}, {-infinity}).max_abs == infinity);
+  CHECK(difference({}, {}).max_abs == 0);
+  CHECK(difference({1e-3}, {0}).max_rel == 0);
+  CHECK_THROWS_AS(difference({1}, {1, 2}), Error);
+}
+
+TEST_CASE("precision_of: the narrowest type that holds the numbers, or printed decimals") {
+  CHECK(precision_of({0.5, -3}).name == "bfloat16");
+  CHECK(precision_of({1.0 + 1.0 / 1024}).name == "float16");
+  CHECK(precision_of({static_cast<double>(0.1F)}).name == "float32");
+  CHECK(precision_of({0.125, 0.37}).name == "2 decimals");
+  CHECK(precision_of({0.123, 1.5}).name == "3 decimals");
+  CHECK(precision_of({1.0 / 3}).name == "float64");
+}
+
+TEST_CASE("diagnose: every mistake has texts of one sentence and operations that exist") {
+  std::set<std::string> seen;
+  for (const Mistake& mistake : mistakes()) {
+    CAPTURE(mistake.name);
+    CHECK(seen.insert(mistake.name).second);
+    CHECK(!mistake.operations.empty());
+    for (const std::string& operation : mistake.operations) CHECK(find_operation(operation) != nullptr);
+    for (const std::string& text : {mistake.why, mistake.remedy}) {
+      CHECK(text.size() > 10);
+      CHECK(text.back() != '.');
+    }
+    CHECK(find_mistake(mistake.name) == &mistake);
+  }
+  CHECK(find_mistake("none-of-these") == nullptr);
+}
+
+TEST_CASE("diagnose: names every mistake wherever it makes a difference") {
+  std::map<std::string, int> found_in;
+  for (const Trial& scene : scenes()) {
+    const Results right = scene.run();
+    for (const Mistake* mistake : mistakes_of(scene.operation().name)) {
+      for (const auto& [name, wrong] : committed(scene, {mistake})) {
+        if (!differs(wrong, numbers(right, name))) continue;
+        CAPTURE(scene.operation().name);
+        CAPTURE(mistake->name);
+        CAPTURE(name);
+        const Diagnosis found = diagnose(scene, name, wrong, "yours");
+        CHECK_FALSE(found.matches);
+        CHECK(found.first_difference);
+        CHECK_FALSE(found.spread.empty());
+        CHECK(names(found, {mistake}));
+        ++found_in[mistake->name];
+        break;
+      }
+    }
+  }
+  for (const Mistake& mistake : mistakes()) {
+    CAPTURE(mistake.name);
+    CHECK(found_in[mistake.name] >= 5);
+  }
+}
+
+TEST_CASE("diagnose: the right answer is never accused in any precision") {
+  const auto to_float = [](double x) { return static_cast<double>(static_cast<float>(x)); };
+  const auto to_bf16 = [](double x) { return to_double(to_bfloat16(x)); };
+  const auto to_fp16 = [](double x) { return to_double(to_float16(x)); };
+  const auto last_bits = [](double x) { return x * (1 + 3e-15); };
+  const auto printed = [](double x) { return std::round(x * 1e4) / 1e4; };
+  for (const Trial& scene : scenes()) {
+    for (const auto& [name, array] : numeric_results(scene.run())) {
+      for (const auto& values :
+           {array.values, rounded(array.values, last_bits), rounded(array.values, to_float),
+            rounded(array.values, to_bf16), rounded(array.values, to_fp16), rounded(array.values, printed)}) {
+        CAPTURE(scene.operation().name);
+        CAPTURE(name);
+        const Diagnosis found = diagnose(scene, name, {array.shape, values}, "yours");
+        CHECK(found.matches);
+        CHECK(found.explanations.empty());
+        CHECK_FALSE(found.first_difference);
+      }
+    }
+  }
+}
+
+TEST_CASE("diagnose: what no mistake explains is said to be so") {
+  const Trial scene = scenes().front();
+  Array yours = numeric_results(scene.run()).front().second;
+  for (std::size_t n = 0; n < yours.values.size(); ++n)
+    yours.values[n] = std::sin(static_cast<double>(n * n));
+  const Diagnosis found = diagnose(scene, "", yours, "yours");
+  CHECK_FALSE(found.matches);
+  CHECK(found.explanations.empty());
+}
+
+TEST_CASE("diagnose: a result of another name or size is refused") {
+  const Trial scene = scenes().front();
+  CHECK_THROWS_WITH_AS(diagnose(scene, "outputs", {{1}, {1}}, "--yours a.npy"),
+                       doctest::Contains("--result outputs: there is none of that name, only output ["),
+                       Error);
+  CHECK_THROWS_WITH_AS(diagnose(scene, "", {{1}, {1}}, "--yours a.npy"),
+                       doctest::Contains("--yours a.npy: shape [1] where the operation gives output ["),
+                       Error);
+}
+
+TEST_CASE("diagnose: tells how a difference is spread") {
+  const Trial scene = scenes().front();  // four heads
+  const Array right = numeric_results(scene.run()).front().second;
+  const std::size_t columns = right.shape[1];
+  Array yours = right;
+  yours.values[2 * columns + 1] += 1.0 / 3;
+  CHECK(diagnose(scene, "output", yours, "").spread == "row 2 only");
+  CHECK(*diagnose(scene, "output", yours, "").first_difference == std::vector<std::size_t>{2, 1});
+  yours.values[3 * columns + 2] += 1.0 / 3;
+  CHECK(diagnose(scene, "output", yours, "").spread == "head 0 only");
+  yours = right;
+  for (std::size_t row = 0; row < right.shape[0]; ++row) yours.values[row * columns + columns - 1] += 1.0 / 3;
+  yours.values[0] += 1.0 / 3;
+  CHECK(diagnose(scene, "output", yours, "").spread.starts_with(std::to_string(right.shape[0] + 1) + " of "));
+  yours = right;
+  for (double& value : yours.values) value += 1.0 / 3;
+  CHECK(diagnose(scene, "output", yours, "").spread == "everywhere");
+}

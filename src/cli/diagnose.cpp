@@ -111,7 +111,7 @@ Outcome run(const DiagnoseCall& state, const Environment& environment) {
                                               state.call->operation->name));
   }
   const Inputs inputs = read_inputs(*state.call);
-  const Array yours = read_array(state.yours, read_options(*state.call));
+  const Array yours = read_array(state.yours, read_options(state.call->reading));
   compute(*state.call, inputs);  // errors of the math name the files
   const Trial trial(*state.call->operation, state.call->session->options, inputs);
   const Diagnosis found = diagnose(trial, state.result, yours, "--yours " + state.yours);
@@ -197,6 +197,9 @@ Command diagnose_command() {
     declare_presentation(invocation->options, state->presentation);
     Invocation* const called = invocation.get();
     invocation->run = [state, called](const Environment& environment) {
+      if (!state->list)
+        throw Error(ErrorKind::usage,
+                    "diagnose needs an operation, as op takes it, or --list: see diagnose --help");
       return list(called->arguments.empty() ? "" : called->arguments[0], state->presentation, environment);
     };
     return invocation;

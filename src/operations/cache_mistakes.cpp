@@ -404,7 +404,7 @@ std::vector<Mistake> other_list() {
              [](const Trial&, Results& results) { std::swap(results[0].value, results[1].value); });
          return true;
        }},
-      {"low-rank-values-unprojected",
+      {"low-rank-shared-projection",
        {"low-rank-attention"},
        "values are projected by the keys' projection",
        "project values by their own (--f)",

@@ -214,7 +214,7 @@ std::vector<Mistake> rope_mistakes() {
                      for (double& position : use.key_positions) position += 1;
                      return true;
                    }),
-      rope_mistake("rope-query-restart", "the queries after a cache are rotated as positions 0, 1, ..",
+      rope_mistake("rope-query-restart", "the queries after a cache are rotated as positions 0, 1 and so on",
                    "add the length of the cache to the positions of new queries",
                    [](RopeUse& use) {
                      if (use.query_positions.empty()) return false;
@@ -436,7 +436,7 @@ std::vector<Mistake> other_mistakes() {
              result_as("slopes", [](const Trial& call, Array& slopes) { slopes_from(1, call, slopes); }),
              "for a power of two"),
       simple("alibi-slopes-from-0", {"alibi-slopes"}, "the exponents start at 0, so the first slope is 1",
-             "slopes are 2^(-8(h+1)/heads) for h = 0, 1, ..",
+             "slopes are 2^(-8(h+1)/heads) for h from 0",
              result_as("slopes", [](const Trial& call, Array& slopes) { slopes_from(0, call, slopes); })),
       simple("sinusoidal-halves", {"sinusoidal"}, "all sines come first, then all cosines",
              "alternate: column 2i the sine, column 2i + 1 the cosine of the same angle",

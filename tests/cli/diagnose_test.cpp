@@ -1,0 +1,76 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "support/run.hpp"
+#include "support/scratch.hpp"
+
+using namespace attnlab;
+using nlohmann::json;
+
+namespace {
+
+// Two queries over two keys, without the scale of 1/sqrt(2): each row is (1, 0) and (0, 1) in turn.
+struct Files {
+  Scratch scratch;
+  std::string identity = scratch.file("i.json", "[[1, 0], [0, 1]]");
+  std::vector<std::string> attention(const std::string& yours, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"diagnose", "attention", "--query", identity,  "--key",
+                                      identity,   "--value",   identity,  "--yours", yours};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+};
+
+const char* unscaled = "[[0.7310585786300049, 0.2689414213699951], [0.2689414213699951, 0.7310585786300049]]";
+const char* right = "[[0.6697615493266569, 0.3302384506733430], [0.3302384506733430, 0.6697615493266569]]";
+
+}  // namespace
+
+TEST_CASE("diagnose command: the right answer matches with status 0") {
+  const Files files;
+  const Outcome outcome =
+      run_command(files.attention(files.scratch.file("y.json", right), {"--format", "json"}));
+  CHECK(outcome.status == 0);
+  const json found = json::parse(outcome.output);
+  CHECK(found["matches"] == true);
+  CHECK(found["max_abs_difference"].get<double>() < 1e-15);
+  CHECK(found["first_difference"].is_null());
+  CHECK(found["mistakes"].empty());
+}
+
+TEST_CASE("diagnose command: a missing scale is named with status 1") {
+  const Files files;
+  const std::string yours = files.scratch.file("y.json", unscaled);
+  const Outcome outcome = run_command(files.attention(yours, {"--format", "json"}));
+  CHECK(outcome.status == 1);
+  const json found = json::parse(outcome.output);
+  CHECK(found["matches"] == false);
+  CHECK(found["first_difference"] == json({0, 0}));
+  CHECK(found["max_abs_difference"].get<double>() > 0.06);
+  CHECK(found["mistakes"].size() == 1);
+  CHECK(found["mistakes"][0]["name"] == "scale-missing");
+  CHECK(found["mistakes"][0].contains("why"));
+  CHECK(found["mistakes"][0].contains("remedy"));
+  CHECK(run_command(files.attention(yours)).output.find("scale-missing: ") != std::string::npos);
+  CHECK(run_command(files.attention(yours, {"--format", "csv"})).output.starts_with("name,why,remedy"));
+}
+
+TEST_CASE("diagnose command: wrong use is one line") {
+  const Files files;
+  CHECK(run_command({"diagnose", "attention"}).notes ==
+        "attnlab: diagnose attention needs --yours: the file of your own result\n");
+  CHECK(run_command({"diagnose", "attention"}).status == 2);
+  CHECK(run_command({"diagnose"}).status == 2);
+  const std::string yours = files.scratch.file("y.json", "[1, 2, 3]");
+  const Outcome outcome = run_command(files.attention(yours));
+  CHECK(outcome.status == 3);
+  CHECK(outcome.output.empty());
+  CHECK(outcome.notes.find("y.json: shape [3] where the operation gives output [2, 2]") != std::string::npos);
+}
+
+TEST_CASE("diagnose command: the catalogue lists every operation's mistakes") {
+  const Outcome outcome = run_command({"diagnose", "--list", "norm", "--format", "json"});
+  CHECK(outcome.status == 0);
+  CHECK(json::parse(outcome.output)["mistakes"].size() >= 10);
+  CHECK(run_command({"diagnose", "--list"}).output.find("scale-missing  (attention") != std::string::npos);
+}

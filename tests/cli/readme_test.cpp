@@ -35,7 +35,8 @@ bool has_its_programs(const std::string& line) {
     if (named && std::system(("command -v " + std::string(program) + " >/dev/null").c_str()) != 0)
       return false;
   }
-  return true;
+  const bool plots = line.find("matplotlib") != std::string::npos;
+  return !plots || std::system("python3 -c 'import matplotlib' 2>/dev/null") == 0;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Params {
   std::size_t num_queries = 2000;
   std::size_t num_keys = 16;
   std::string divide = "sqrt";
-  std::size_t saturation_queries = 4000;
+  std::size_t saturation_queries = 1000;
 };
 
 void declare(OptionSet& options, Params& p) {

@@ -127,5 +127,8 @@ int main(int argc, char** argv) {
   progress.wipe();
   write_notes(outcome.notes);
   // A command that failed has no result to write.
-  return outcome.status >= 2 ? outcome.status : write_result(outcome);
+  const int status = outcome.status >= 2 ? outcome.status : write_result(outcome);
+  // All is written and nothing is buffered: leaving at once spares waiting for the BLAS library's idle
+  // thread.
+  _exit(status);
 }

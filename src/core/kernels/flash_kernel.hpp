@@ -1,8 +1,8 @@
 // Exact attention of one block of queries without its matrix of scores. Included once for each instruction
 // set.
 //
-//   output_i = sum_j w_ij value_j / sum_j w_ij,   w_ij = 2^(s_ij - m_i),   s_ij = log2(e) scale query_i .
-//   key_j
+//   output_i = sum_j w_ij value_j / sum_j w_ij,   w_ij = 2^(s_ij - m_i),
+//   s_ij = log2(e) scale (query_i . key_j)
 //
 // The largest score m_i of a row is not known before all keys are seen, so a running maximum takes its place
 // and what was summed is rescaled whenever it rises (online softmax: Milakov and Gimelshein 2018; with blocks
@@ -14,12 +14,12 @@
 // transposed, and query heads that share a kv head share its rows. The phases, for each block of keys and
 // each panel of queries:
 //
-//   1. pack     once: the queries times scale, transposed to [head_dim][panel]
+//   1. pack     in the first block of keys: the queries times scale, transposed to [head_dim][panel]
 //   2. scores   [keys][panel], by register tiles of tile_rows keys, and their largest for each query
 //   3. weights  2^(score - maximum) in place; old sums shrink by alpha = 2^(old maximum - new maximum)
-//   4. output   [value_dim][panel], by register tiles of tile_rows columns of value: output * alpha + block's
-//   sum
-//   5. unpack   once: output / sum of weights, transposed back to rows
+//   4. output   [value_dim][panel], by register tiles of tile_rows columns of value:
+//               output * alpha + the block's sum
+//   5. unpack   in the last block: output / sum of weights, transposed back to rows
 //
 // Phases 2 and 4 are the same product of matrices and share one routine, add_products. The sum over a block
 // starts at zero and is added to the running one afterwards: errors then grow with the number of blocks, not
@@ -68,7 +68,8 @@ struct PanelBlock {
   ptrdiff_t first_key;       // of the block that any lane sees
   ptrdiff_t
       end[panel_vectors];  // for each vector, one past the last key any of its lanes sees, from first_key
-  bool all_visible;        // no lane is hidden from any key of its vector's range
+  ptrdiff_t hidden_from;   // from first_key: every lane sees all keys before it, and those up to the end if
+                           // this is the end
 };
 
 // ---- the product of matrices that phases 2 and 4 share
@@ -225,28 +226,37 @@ __attribute__((noinline)) void score_tiles(TileRows keys, ptrdiff_t num_keys, pt
   }
 }
 
-/// All scores of a panel and a block. A vector that sees no key of a tile takes no part in it.
+/// Scores of the keys [key, key + count) of a block for the vectors from `first` on.
+inline void score_keys(const FlashTask& task, const PanelBlock& block, int first, ptrdiff_t key,
+                       ptrdiff_t count, const float* query, float* scores, float* maximum) {
+  const int offset = first * lane_count;
+  const float* first_row = task.key + static_cast<size_t>(block.first_key + key) * task.key_stride;
+  const TileRows keys{first_row, task.key_stride, block.end[block.num_vectors - 1] - 1 - key, 1};
+  float* tile_scores = scores + key * panel_queries + offset;
+  switch (block.num_vectors - first) {
+    case 3:
+      score_tiles<3>(keys, count, task.head_dim, query + offset, tile_scores, maximum + offset);
+      break;
+    case 2:
+      score_tiles<2>(keys, count, task.head_dim, query + offset, tile_scores, maximum + offset);
+      break;
+    default:
+      score_tiles<1>(keys, count, task.head_dim, query + offset, tile_scores, maximum + offset);
+  }
+}
+
+/// All scores of a panel and a block; the maxima are those of the keys before hidden_from. A vector that sees
+/// no key of a tile takes no part in it.
 inline void score_block(const FlashTask& task, const PanelBlock& block, const float* query, float* scores,
                         float* maximum) {
-  const ptrdiff_t num_keys = block.end[block.num_vectors - 1];
-  ptrdiff_t key = 0;
+  ptrdiff_t key = block.hidden_from;
+  if (key > 0) score_keys(task, block, 0, 0, key, query, scores, maximum);
+  // The tiles' own maxima would include hidden scores.
+  alignas(64) float ignored[panel_queries] = {};
   for (int first = 0; first < block.num_vectors; ++first) {
     const ptrdiff_t count = block.end[first] - key;
     if (count <= 0) continue;
-    const int offset = first * lane_count;
-    const float* first_row = task.key + static_cast<size_t>(block.first_key + key) * task.key_stride;
-    const TileRows keys{first_row, task.key_stride, num_keys - 1 - key, 1};
-    float* tile_scores = scores + key * panel_queries + offset;
-    switch (block.num_vectors - first) {
-      case 3:
-        score_tiles<3>(keys, count, task.head_dim, query + offset, tile_scores, maximum + offset);
-        break;
-      case 2:
-        score_tiles<2>(keys, count, task.head_dim, query + offset, tile_scores, maximum + offset);
-        break;
-      default:
-        score_tiles<1>(keys, count, task.head_dim, query + offset, tile_scores, maximum + offset);
-    }
+    score_keys(task, block, first, key, count, query, scores, ignored);
     key += round_up(count, tile_rows);
   }
 }
@@ -277,7 +287,7 @@ inline void hide_scores(const FlashTask& task, const PanelBlock& block, float* s
   const Lanes numbers = lane_numbers();
   for (int v = 0; v < block.num_vectors; ++v) {
     Lanes largest = load(maximum + v * lane_count);
-    for (ptrdiff_t key = 0; key < block.end[v]; ++key) {
+    for (ptrdiff_t key = block.hidden_from; key < block.end[v]; ++key) {
       float* score = scores + key * panel_queries + v * lane_count;
       const VisibleLanes seen = visible_lanes(task, block, v, key);
       const Lanes kept = choose_between(seen.low, numbers, seen.high, load(score), broadcast(hidden_score));
@@ -424,33 +434,41 @@ inline PanelBlock panel_block(const FlashTask& task, ptrdiff_t first, ptrdiff_t 
       static_cast<int>((smaller_of(end - first, panel_queries) + lane_count - 1) / lane_count);
   const ptrdiff_t last = smaller_of(first + panel_queries, end) - 1;
   block.first_key = larger_of(first_key, visible_keys(task, first).first);
-  block.all_visible = visible_keys(task, last).first <= block.first_key;
   for (int v = 0; v < block.num_vectors; ++v) {
     const ptrdiff_t vector_first = first + v * lane_count;
     const ptrdiff_t vector_last = smaller_of(vector_first + lane_count - 1, last);
     const ptrdiff_t vector_end = smaller_of(visible_keys(task, vector_last).end, end_key);
     block.end[v] = larger_of(vector_end - block.first_key, 0);
-    if (visible_keys(task, vector_first).end < vector_end) block.all_visible = false;
+  }
+  // The last query begins to see last, the first one ends first.
+  const ptrdiff_t end_of_all = block.end[block.num_vectors - 1];
+  if (visible_keys(task, last).first <= block.first_key) {
+    block.hidden_from = larger_of(smaller_of(visible_keys(task, first).end, end_key) - block.first_key, 0);
+    if (block.hidden_from < end_of_all) block.hidden_from -= block.hidden_from % tile_rows;
   }
   return block;
 }
 
-/// Asks for part `part` of `parts` of the next block's keys and values, so that it arrives while this one is
-/// used.
+/// Asks for a part of rows of `columns` numbers into the second-level cache, so that they arrive while others
+/// are used; `to_write` where they will be overwritten.
+template <bool to_write>
+inline void prefetch_rows(const float* rows, size_t stride, ptrdiff_t first, ptrdiff_t end,
+                          ptrdiff_t columns) {
+  for (ptrdiff_t row = first; row < end; ++row) {
+    for (ptrdiff_t i = 0; i < columns; i += line_floats) {
+      __builtin_prefetch(rows + static_cast<size_t>(row) * stride + i, to_write, 2);
+    }
+  }
+}
+
+/// Asks for part `part` of `parts` of the next block's keys and values.
 inline void prefetch_block(const FlashTask& task, ptrdiff_t first_key, ptrdiff_t end_key, ptrdiff_t part,
                            ptrdiff_t parts) {
   const ptrdiff_t count = larger_of(end_key - first_key, 0);
-  constexpr int to_second_level = 2;
-  for (ptrdiff_t key = first_key + count * part / parts; key < first_key + count * (part + 1) / parts;
-       ++key) {
-    const float* key_row = task.key + static_cast<size_t>(key) * task.key_stride;
-    const float* value_row = task.value + static_cast<size_t>(key) * task.value_stride;
-    for (ptrdiff_t i = 0; i < task.head_dim; i += line_floats)
-      __builtin_prefetch(key_row + i, 0, to_second_level);
-    for (ptrdiff_t i = 0; i < task.value_dim; i += line_floats) {
-      __builtin_prefetch(value_row + i, 0, to_second_level);
-    }
-  }
+  const ptrdiff_t first = first_key + count * part / parts;
+  const ptrdiff_t end = first_key + count * (part + 1) / parts;
+  prefetch_rows<false>(task.key, task.key_stride, first, end, task.head_dim);
+  prefetch_rows<false>(task.value, task.value_stride, first, end, task.value_dim);
 }
 
 inline size_t output_panel_size(ptrdiff_t value_dim) {
@@ -471,68 +489,75 @@ inline Scratch cut_scratch(const FlashTask& task, size_t panels, float* memory) 
   return scratch;
 }
 
-inline void begin_panels(const FlashTask& task, size_t panels, const Scratch& scratch) {
-  for (size_t i = 0; i < panels * output_panel_size(task.value_dim); ++i) scratch.output[i] = 0.0f;
-  for (size_t i = 0; i < panels * panel_queries; ++i) {
-    scratch.maximum[i] = lowest_maximum;
-    scratch.sum[i] = 0.0f;
+/// A panel: its queries [first, end) and its part of the scratch.
+struct Panel {
+  ptrdiff_t first;
+  ptrdiff_t end;
+  float* query;
+  float* output;
+  float* maximum;
+  float* sum;
+};
+
+inline Panel panel_of(const FlashTask& task, const Scratch& scratch, size_t number) {
+  const ptrdiff_t first = task.first_query + static_cast<ptrdiff_t>(number) * panel_queries;
+  return {first,
+          smaller_of(first + panel_queries, task.end_query),
+          scratch.query + number * static_cast<size_t>(task.head_dim * panel_queries),
+          scratch.output + number * output_panel_size(task.value_dim),
+          scratch.maximum + number * panel_queries,
+          scratch.sum + number * panel_queries};
+}
+
+inline void begin_panel(const FlashTask& task, const Panel& panel) {
+  for (size_t i = 0; i < output_panel_size(task.value_dim); ++i) panel.output[i] = 0.0f;
+  for (size_t lane = 0; lane < panel_queries; ++lane) {
+    panel.maximum[lane] = lowest_maximum;
+    panel.sum[lane] = 0.0f;
   }
-  ptrdiff_t query = task.first_query;
-  for (size_t panel = 0; panel < panels; ++panel) {
-    float* packed = scratch.query + panel * static_cast<size_t>(task.head_dim * panel_queries);
-    for (int v = 0; v < panel_vectors; ++v, query += lane_count) {
-      const float* row = task.query + static_cast<size_t>(query) * task.query_stride;
-      pack_queries(row, task.query_stride, task.end_query - query, task.head_dim, task.scale,
-                   packed + v * lane_count);
-    }
+  for (int v = 0; v < panel_vectors; ++v) {
+    const ptrdiff_t query = panel.first + v * lane_count;
+    pack_queries(task.query + static_cast<size_t>(query) * task.query_stride, task.query_stride,
+                 task.end_query - query, task.head_dim, task.scale, panel.query + v * lane_count);
   }
 }
 
-inline void finish_panels(const FlashTask& task, size_t panels, const Scratch& scratch) {
+inline void finish_panel(const FlashTask& task, const Panel& panel) {
   constexpr double natural_log_of_2 = 0.693147180559945309417;
-  ptrdiff_t query = task.first_query;
-  for (size_t panel = 0; panel < panels; ++panel) {
-    for (int v = 0; v < panel_vectors && query < task.end_query; ++v, query += lane_count) {
-      const size_t offset = panel * panel_queries + static_cast<size_t>(v * lane_count);
-      const ptrdiff_t num_rows = smaller_of(task.end_query - query, lane_count);
-      float factor[lane_count];
-      for (int lane = 0; lane < lane_count; ++lane) {
-        const KeyRange seen = visible_keys(task, query + lane);
-        const float sum = scratch.sum[offset + static_cast<size_t>(lane)];
-        factor[lane] = seen.first < seen.end ? 1.0f / sum : 0.0f;
-        if (task.log_sum_exp != nullptr && lane < num_rows) {
-          const double log2_sum = static_cast<double>(scratch.maximum[offset + static_cast<size_t>(lane)]) +
-                                  log2(static_cast<double>(sum));
-          task.log_sum_exp[query + lane] =
-              seen.first < seen.end ? static_cast<float>(log2_sum * natural_log_of_2) : -HUGE_VALF;
-        }
+  ptrdiff_t query = panel.first;
+  for (int offset = 0; query < panel.end; offset += lane_count, query += lane_count) {
+    const ptrdiff_t num_rows = smaller_of(panel.end - query, lane_count);
+    float factor[lane_count];
+    for (int lane = 0; lane < lane_count; ++lane) {
+      const KeyRange seen = visible_keys(task, query + lane);
+      const float sum = panel.sum[offset + lane];
+      factor[lane] = seen.first < seen.end ? 1.0f / sum : 0.0f;
+      if (task.log_sum_exp != nullptr && lane < num_rows) {
+        const double log2_sum =
+            static_cast<double>(panel.maximum[offset + lane]) + log2(static_cast<double>(sum));
+        task.log_sum_exp[query + lane] =
+            seen.first < seen.end ? static_cast<float>(log2_sum * natural_log_of_2) : -HUGE_VALF;
       }
-      unpack_output(scratch.output + panel * output_panel_size(task.value_dim) + v * lane_count, load(factor),
-                    num_rows, task.value_dim, task.output + static_cast<size_t>(query) * task.output_stride,
-                    task.output_stride);
     }
+    unpack_output(panel.output + offset, load(factor), num_rows, task.value_dim,
+                  task.output + static_cast<size_t>(query) * task.output_stride, task.output_stride);
   }
 }
 
 /// Phases 2 to 4 for one panel and one block of keys; the number of scores computed.
-inline long long attend_block(const FlashTask& task, const PanelBlock& block, const float* query,
-                              float* weights, float* output, float* maximum, float* sum) {
+inline long long attend_block(const FlashTask& task, const PanelBlock& block, const Panel& panel,
+                              float* weights) {
   alignas(64) float new_maximum[panel_queries];
   alignas(64) float alpha[panel_queries];
-  for (int lane = 0; lane < panel_queries; ++lane) new_maximum[lane] = maximum[lane];
-  if (block.all_visible) {
-    score_block(task, block, query, weights, new_maximum);
+  for (int lane = 0; lane < panel_queries; ++lane) new_maximum[lane] = panel.maximum[lane];
+  score_block(task, block, panel.query, weights, new_maximum);
+  const bool all_visible = block.hidden_from == block.end[block.num_vectors - 1];
+  if (!all_visible) hide_scores(task, block, weights, new_maximum);
+  weigh_block(block, weights, new_maximum, panel.maximum, panel.sum, alpha);
+  if (all_visible || values_finite(task, block)) {
+    add_block(task, block, weights, alpha, panel.output);
   } else {
-    // The tiles' own maxima would include hidden scores.
-    alignas(64) float ignored[panel_queries] = {};
-    score_block(task, block, query, weights, ignored);
-    hide_scores(task, block, weights, new_maximum);
-  }
-  weigh_block(block, weights, new_maximum, maximum, sum, alpha);
-  if (block.all_visible || values_finite(task, block)) {
-    add_block(task, block, weights, alpha, output);
-  } else {
-    add_visible(task, block, weights, alpha, output);
+    add_visible(task, block, weights, alpha, panel.output);
   }
   long long scores = 0;
   for (int v = 0; v < block.num_vectors; ++v) scores += block.end[v] * lane_count;
@@ -542,28 +567,35 @@ inline long long attend_block(const FlashTask& task, const PanelBlock& block, co
 FlashTaskWork flash(const FlashTask& task, float* memory) {
   const size_t panels = panels_of(task.end_query - task.first_query);
   const Scratch scratch = cut_scratch(task, panels, memory);
-  begin_panels(task, panels, scratch);
 
   FlashTaskWork work;
   const ptrdiff_t first_seen = visible_keys(task, task.first_query).first;
   const ptrdiff_t end_seen = visible_keys(task, task.end_query - 1).end;
   const ptrdiff_t first_block = first_seen / task.block_keys * task.block_keys;
-  for (ptrdiff_t first_key = first_block; first_key < end_seen; first_key += task.block_keys) {
+  ptrdiff_t first_key = first_block;
+  do {  // once even where no key is seen: the output is zero then
     const ptrdiff_t end_key = smaller_of(first_key + task.block_keys, end_seen);
     const ptrdiff_t next_end = smaller_of(end_key + task.block_keys, end_seen);
-    work.key_value_rows += end_key - larger_of(first_key, first_seen);
-    for (size_t panel = 0; panel < panels; ++panel) {
-      const ptrdiff_t first_query = task.first_query + static_cast<ptrdiff_t>(panel) * panel_queries;
-      const PanelBlock block = panel_block(task, first_query, task.end_query, first_key, end_key);
-      prefetch_block(task, end_key, next_end, static_cast<ptrdiff_t>(panel), static_cast<ptrdiff_t>(panels));
-      if (block.end[block.num_vectors - 1] == 0) continue;
-      work.scores += attend_block(
-          task, block, scratch.query + panel * static_cast<size_t>(task.head_dim * panel_queries),
-          scratch.weights, scratch.output + panel * output_panel_size(task.value_dim),
-          scratch.maximum + panel * panel_queries, scratch.sum + panel * panel_queries);
+    const bool last_block = end_key >= end_seen;
+    work.key_value_rows += larger_of(end_key - larger_of(first_key, first_seen), 0);
+    for (size_t number = 0; number < panels; ++number) {
+      const Panel panel = panel_of(task, scratch, number);
+      if (first_key == first_block) {
+        begin_panel(task, panel);
+        prefetch_rows<false>(task.query, task.query_stride, panel.end,
+                             smaller_of(panel.end + panel_queries, task.end_query), task.head_dim);
+      }
+      const PanelBlock block = panel_block(task, panel.first, task.end_query, first_key, end_key);
+      prefetch_block(task, end_key, next_end, static_cast<ptrdiff_t>(number), static_cast<ptrdiff_t>(panels));
+      if (last_block) {
+        prefetch_rows<true>(task.output, task.output_stride, panel.first, panel.end, task.value_dim);
+      }
+      if (block.end[block.num_vectors - 1] > 0)
+        work.scores += attend_block(task, block, panel, scratch.weights);
+      if (last_block) finish_panel(task, panel);
     }
-  }
-  finish_panels(task, panels, scratch);
+    first_key = end_key;
+  } while (first_key < end_seen);
   return work;
 }
 

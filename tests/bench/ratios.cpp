@@ -1,14 +1,16 @@
 // The goals of the kernels as ratios, each measured against its yardstick in turns within one process:
 //
-//   ratios [--threads N] [--rounds N] [--instruction-set NAME] [--only TEXT]     lines "NAME measured goal
-//   floor" ratios worker LENGTH WIDTH HEADS KV_HEADS CAUSAL THREADS                     a contestant for
-//   peers.py
+//   ratios [--threads N] [--rounds N] [--instruction-set NAME] [--only TEXT]
+//       lines "NAME measured goal floor"
+//   ratios worker LENGTH WIDTH HEADS KV_HEADS CAUSAL THREADS
+//       a contestant for peers.py
 //
 // One thread is timed by its own CPU time, which neighbours on the machine hardly touch; several by the
 // clock, and a line then ends with "stolen" where the processors were not ours: CPU time below 0.9 of the
 // clock for each thread. The ratio is the better of best against best and median against median. Exit status
 // 1 when one is below its floor.
 #include <cblas.h>
+#include <immintrin.h>
 #include <time.h>
 
 #include <algorithm>
@@ -63,10 +65,11 @@ struct Contestant {
   std::function<void()> run;
 };
 
+/// What a ratio should be and what it must be; 0 for a ratio that only explains others.
 struct Goal {
   std::string name;
-  double goal;
-  double floor;
+  double goal = 0;
+  double floor = 0;
 };
 
 struct Times {
@@ -188,16 +191,23 @@ std::string text_of(const Shape& shape) {
   return fmt::format("t{}-d{}-{}", shape.length, shape.width, shape.causal ? "causal" : "full");
 }
 
+Contestant square_product(const HugeBuffer<float>& a, const HugeBuffer<float>& b, HugeBuffer<float>& product,
+                          std::size_t size) {
+  const double volume = static_cast<double>(size * size * size);
+  return {2.0 * volume, [&a, &b, &product, size] {
+            const int n = static_cast<int>(size);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, a.data(), n, b.data(), n,
+                        0.0f, product.data(), n);
+          }};
+}
+
 /// Attention against the square product of OpenBLAS.
 void judge_products(Judge& judge, const Settings& settings) {
   constexpr std::size_t size = 2048;
   const HugeBuffer<float> a = normals(size * size);
   const HugeBuffer<float> b = normals(size * size);
   HugeBuffer<float> product = normals(size * size);
-  const Contestant sgemm{2.0 * size * size * size, [&] {
-                           cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1.0f,
-                                       a.data(), size, b.data(), size, 0.0f, product.data(), size);
-                         }};
+  const Contestant sgemm = square_product(a, b, product, size);
   const bool narrow = settings.instruction_set == InstructionSet::avx2;
   const std::string prefix = narrow ? "avx2-over-sgemm-" : "flash-over-sgemm-";
   for (const bool causal : {false, true}) {
@@ -214,6 +224,38 @@ void judge_products(Judge& judge, const Settings& settings) {
       if (!judge.wanted(name)) continue;
       Problem problem(shape, settings);
       judge.compare({name, causal ? 0.85 : 0.95, causal ? 0.6 : 0.75}, problem.flash(), sgemm);
+    }
+  }
+}
+
+/// Fused multiply-adds that wait for nothing: no product of matrices can be faster.
+__attribute__((target("avx512f"))) void multiply_and_add(std::size_t count) {
+  __m512 sums[24] = {};
+  const __m512 half = _mm512_set1_ps(0.5f);
+  // The compiler must not know that all sums are equal, nor that nobody reads them.
+  for (__m512& sum : sums) asm volatile("" : "+v"(sum));
+  for (std::size_t i = 0; i < count; ++i) {
+#pragma GCC unroll 24
+    for (__m512& sum : sums) sum = _mm512_fmadd_ps(sum, half, half);
+  }
+  for (__m512& sum : sums) asm volatile("" : "+v"(sum));
+}
+
+/// How near OpenBLAS and attention come to that. Softmax takes 14 more operations a vector of scores beside
+/// the 2 * width of the products, so attention cannot come nearer than 2 * width / (2 * width + 14).
+void judge_peak(Judge& judge, const Settings& settings) {
+  if (settings.threads != 1 || usable_instruction_set({}) != InstructionSet::avx512) return;
+  constexpr std::size_t rounds = 1000000;
+  const Contestant peak{rounds * 24 * 32.0, [] { multiply_and_add(rounds); }};
+  constexpr std::size_t size = 2048;
+  const HugeBuffer<float> a = normals(size * size);
+  HugeBuffer<float> product = normals(size * size);
+  judge.compare({"sgemm-over-fma-peak"}, square_product(a, a, product, size), peak);
+  for (const bool causal : {false, true}) {
+    for (const std::size_t width : {64, 128}) {
+      const Shape shape{4096, width, 2, 2, causal};
+      Problem problem(shape, settings);
+      judge.compare({"flash-over-fma-peak-" + text_of(shape)}, problem.flash(), peak);
     }
   }
 }
@@ -368,6 +410,7 @@ int run(const std::vector<std::string>& arguments) {
   Judge judge(settings);
   judge_products(judge, settings);
   if (settings.instruction_set != InstructionSet::avx2) {
+    judge_peak(judge, settings);
     judge_methods(judge, settings);
     judge_caches(judge, settings);
   }

@@ -434,8 +434,10 @@ std::vector<Mistake> other_list() {
        "count keys and values: twice",
        "",
        [](Trial& trial) {
-         const double bits = trial.number("bits");
-         return std::fmod(bits, 2) == 0 && trial.set("bits", bits / 2);
+         trial.afterwards.push_back([](const Trial&, Results& results) {
+           results[0].value = std::get<Int128>(results[0].value) / 2;
+         });
+         return true;
        }},
       {"training-without-backward",
        {"training-compute"},
@@ -443,8 +445,10 @@ std::vector<Mistake> other_list() {
        "a step is three forward passes: 6 N D",
        "for inference",
        [](Trial& trial) {
-         const double tokens = trial.number("tokens");
-         return std::fmod(tokens, 3) == 0 && trial.set("tokens", tokens / 3);
+         trial.afterwards.push_back([](const Trial&, Results& results) {
+           results[0].value = std::get<Int128>(results[0].value) / 3;
+         });
+         return true;
        }},
   };
 }

@@ -137,14 +137,10 @@ const std::pair<std::string, Array>& chosen_result(const std::vector<std::pair<s
   return *found;
 }
 
-// The numbers of one result of a call; empty where it fails or gives no such result.
-std::vector<double> numbers_of(const Trial& trial, const std::string& result) {
-  try {
-    for (auto& [name, array] : numeric_results(trial.run())) {
-      if (name == result) return std::move(array.values);
-    }
-  } catch (const Error&) {
-    // What cannot be computed was not what the caller computed.
+// The numbers of one of the results; empty where there is none of that name.
+std::vector<double> numbers_of(const Results& results, const std::string& name) {
+  for (auto& [result, array] : numeric_results(results)) {
+    if (result == name) return std::move(array.values);
   }
   return {};
 }
@@ -179,16 +175,10 @@ class Search {
   }
 
   void attempt(std::vector<const Mistake*> some) {
-    Trial trial(call_);
-    try {
-      for (const Mistake* mistake : some) {
-        if (!mistake->commit(trial)) return;
-      }
-    } catch (const Error&) {
-      return;  // a second mistake need not fit what the first one made of the arrays
-    }
+    const std::optional<Results> results = wrong_results(call_, some);
+    if (!results) return;
     if (some.size() == 1) possible_.push_back(some[0]);
-    const std::vector<double> numbers = numbers_of(trial, found_.result);
+    const std::vector<double> numbers = numbers_of(*results, found_.result);
     if (numbers.size() == yours_.size()) tried_.push_back({std::move(some), difference(yours_, numbers)});
   }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/error.hpp"
 #include "operations/attention_call.hpp"
 
 namespace attnlab {
@@ -76,6 +77,18 @@ Results Trial::run() const {
   Results results = instead ? instead(*this) : attention.empty() ? run_operation() : run_attention(*this);
   for (const auto& change : afterwards) change(*this, results);
   return results;
+}
+
+std::optional<Results> wrong_results(const Trial& call, const std::vector<const Mistake*>& mistakes) {
+  Trial trial(call);
+  try {
+    for (const Mistake* mistake : mistakes) {
+      if (!mistake->commit(trial)) return {};
+    }
+    return trial.run();
+  } catch (const Error&) {
+    return {};  // what cannot be computed was not what a caller computed
+  }
 }
 
 const std::vector<Mistake>& mistakes() {

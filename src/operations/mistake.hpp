@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,10 @@ struct Mistake {
   /// Changes a call into the wrong one; false where these options and arrays leave no room for the mistake.
   std::function<bool(Trial&)> commit;
 };
+
+/// What the call gives with these mistakes made in it; nothing where one of them cannot be made, or together
+/// they give no result.
+std::optional<Results> wrong_results(const Trial& call, const std::vector<const Mistake*>& mistakes);
 
 /// All mistakes, family by family, the commonest first.
 const std::vector<Mistake>& mistakes();

@@ -34,16 +34,22 @@ bool names(const Diagnosis& found, const std::vector<const Mistake*>& mistakes) 
                      [&](const Explanation& one) { return one.mistakes == mistakes; });
 }
 
-// The numbers that a call gives with a mistake, by the name of the result; no numbers where it cannot be
-// made.
-std::map<std::string, Array> committed(const Trial& call, const std::vector<const Mistake*>& mistakes) {
-  Trial wrong(call);
-  for (const Mistake* mistake : mistakes) {
-    if (!mistake->commit(wrong)) return {};
-  }
-  std::map<std::string, Array> results;
-  for (auto& [name, array] : numeric_results(wrong.run())) results[name] = array;
-  return results;
+// The numbers that a call gives with mistakes, by the name of the result; none where they cannot be made.
+std::vector<std::pair<std::string, Array>> wrong_numbers(const Trial& call,
+                                                         const std::vector<const Mistake*>& mistakes) {
+  return numeric_results(wrong_results(call, mistakes).value_or(Results{}));
+}
+
+// Five calls of different shapes for every way to call an operation.
+const std::vector<Trial>& all_scenes() {
+  static const std::vector<Trial> all = [] {
+    std::vector<Trial> list;
+    for (std::size_t size = 0; size < 5; ++size) {
+      for (const Trial& scene : scenes(size, 466)) list.push_back(scene);
+    }
+    return list;
+  }();
+  return all;
 }
 
 bool differs(const Array& wrong, const std::vector<double>& right) {
@@ -93,13 +99,13 @@ TEST_CASE("diagnose: every mistake has texts of one sentence and operations that
   CHECK(find_mistake("none-of-these") == nullptr);
 }
 
-TEST_CASE("diagnose: names every mistake wherever it makes a difference" * doctest::skip()) {
+TEST_CASE("diagnose: names every mistake wherever it makes a difference") {
   std::map<std::string, int> found_in;
-  for (const Trial& scene : scenes()) {
+  for (const Trial& scene : all_scenes()) {
     const Results right = scene.run();
     for (const Mistake* mistake : mistakes_of(scene.operation().name)) {
       if (found_in[mistake->name] == 5) continue;
-      for (const auto& [name, wrong] : committed(scene, {mistake})) {
+      for (const auto& [name, wrong] : wrong_numbers(scene, {mistake})) {
         if (!differs(wrong, numbers(right, name))) continue;
         CAPTURE(scene.operation().name);
         CAPTURE(mistake->name);
@@ -114,12 +120,9 @@ TEST_CASE("diagnose: names every mistake wherever it makes a difference" * docte
       }
     }
   }
-  // A tie among random logits does not happen; float32 angles stay within float32's rounding near position
-  // 1000; the rest has its own cases among the field cases.
-  const std::set<std::string> elsewhere = {"experts-ties-to-last", "rope-float32-angles"};
   for (const Mistake& mistake : mistakes()) {
     CAPTURE(mistake.name);
-    if (elsewhere.count(mistake.name) == 0) CHECK(found_in[mistake.name] >= 5);
+    CHECK(found_in[mistake.name] >= 5);
   }
 }
 
@@ -129,7 +132,8 @@ TEST_CASE("diagnose: the right answer is never accused in any precision") {
   const auto to_fp16 = [](double x) { return to_double(to_float16(x)); };
   const auto last_bits = [](double x) { return x * (1 + 3e-15); };
   const auto printed = [](double x) { return std::round(x * 1e4) / 1e4; };
-  for (const Trial& scene : scenes()) {
+  for (const Trial& scene : all_scenes()) {
+    const bool is_count = scene.operation().inputs.empty();
     for (const auto& [name, array] : numeric_results(scene.run())) {
       for (const auto& values :
            {array.values, rounded(array.values, last_bits), rounded(array.values, to_float),
@@ -137,8 +141,9 @@ TEST_CASE("diagnose: the right answer is never accused in any precision") {
         CAPTURE(scene.operation().name);
         CAPTURE(name);
         const Diagnosis found = diagnose(scene, name, {array.shape, values}, "yours");
-        CHECK(found.matches);
         CHECK(found.explanations.empty());
+        if (is_count && values != array.values) continue;  // a rounded count is a wrong one
+        CHECK(found.matches);
         CHECK_FALSE(found.first_difference);
       }
     }
@@ -146,7 +151,7 @@ TEST_CASE("diagnose: the right answer is never accused in any precision") {
 }
 
 TEST_CASE("diagnose: what no mistake explains is said to be so") {
-  const Trial scene = scenes().front();
+  const Trial scene = all_scenes().front();
   Array yours = numeric_results(scene.run()).front().second;
   for (std::size_t n = 0; n < yours.values.size(); ++n)
     yours.values[n] = std::sin(static_cast<double>(n * n));
@@ -156,7 +161,7 @@ TEST_CASE("diagnose: what no mistake explains is said to be so") {
 }
 
 TEST_CASE("diagnose: a result of another name or size is refused") {
-  const Trial scene = scenes().front();
+  const Trial scene = all_scenes().front();
   CHECK_THROWS_WITH_AS(diagnose(scene, "outputs", {{1}, {1}}, "--yours a.npy"),
                        doctest::Contains("--result outputs: there is none of that name, only output ["),
                        Error);
@@ -166,7 +171,7 @@ TEST_CASE("diagnose: a result of another name or size is refused") {
 }
 
 TEST_CASE("diagnose: tells how a difference is spread") {
-  const Trial scene = scenes().front();  // four heads
+  const Trial scene = all_scenes()[1];  // four heads
   const Array right = numeric_results(scene.run()).front().second;
   const std::size_t columns = right.shape[1];
   Array yours = right;

@@ -16,6 +16,7 @@
 #include "core/attention.hpp"
 #include "core/kernels/flash_attention.hpp"
 #include "core/kernels/textbook_attention.hpp"
+#include "core/power_law.hpp"
 #include "core/statistics.hpp"
 #include "experiments/all.hpp"
 
@@ -119,21 +120,6 @@ Run tiled_run(Head& head, const FlashOptions& options, ThreadPool& threads) {
   return timed(head, options, threads, [](auto&&... all) { return flash_attention(all...); });
 }
 
-// The least-squares slope of log2 y on log2 x.
-double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
-  double mean_x = 0, mean_y = 0, products = 0, squares = 0;
-  const auto count = static_cast<double>(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    mean_x += std::log2(x[i]) / count;
-    mean_y += std::log2(y[i]) / count;
-  }
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    products += (std::log2(x[i]) - mean_x) * (std::log2(y[i]) - mean_y);
-    squares += (std::log2(x[i]) - mean_x) * (std::log2(x[i]) - mean_x);
-  }
-  return products / squares;
-}
-
 Report run(const Params& p, const Context& context) {
   Report report("Exact attention in blocks");
   Generator rng = context.rng();
@@ -217,11 +203,11 @@ Report run(const Params& p, const Context& context) {
   if (lengths.size() > 1 && lengths.front() < lengths.back() &&
       lengths.front() >= static_cast<double>(largest_block)) {
     report.check({.id = "standard-memory",
-                  .measured = log_slope(lengths, standard_memory),
+                  .measured = fit_power_law(lengths, standard_memory).exponent,
                   .expected = 2,
                   .tolerance = 1e-9});
     report.check({.id = "tiled-memory",
-                  .measured = log_slope(lengths, tiled_memory),
+                  .measured = fit_power_law(lengths, tiled_memory).exponent,
                   .expected = 0,
                   .tolerance = 1e-9});
   }

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "core/backward/residual.hpp"
+#include "core/power_law.hpp"
 #include "core/statistics.hpp"
 #include "experiments/all.hpp"
 
@@ -95,19 +96,6 @@ std::vector<double> gradient_norms(const Params& p, std::size_t layers, NormPlac
   return norms;
 }
 
-// The least-squares slope of log y on log x.
-double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
-  double mean_x = 0, mean_y = 0, products = 0, squares = 0;
-  const auto count = static_cast<double>(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i)
-    mean_x += std::log(x[i]) / count, mean_y += std::log(y[i]) / count;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    products += (std::log(x[i]) - mean_x) * (std::log(y[i]) - mean_y);
-    squares += (std::log(x[i]) - mean_x) * (std::log(x[i]) - mean_x);
-  }
-  return products / squares;
-}
-
 // The derivative of the loss along one weight by the backward pass against a central difference.
 double gradient_error(const Params& p, NormPlacement placement, const Context& context) {
   const StackShape shape = shape_of(p, 2, placement);
@@ -159,8 +147,8 @@ Report run(const Params& p, const Context& context) {
   }
   report.table(std::move(table));
   if (depths.size() > 1 && depths.back() != depths.front()) {
-    const double pre_slope = log_slope(depths, pre);
-    const double post_slope = log_slope(depths, post);
+    const double pre_slope = fit_power_law(depths, pre).exponent;
+    const double post_slope = fit_power_law(depths, post).exponent;
     report.line(fmt::format("slope of log gradient on log layers: pre-norm {:.3f}, post-norm {:.3f}",
                             pre_slope, post_slope));
     report.check({.id = "pre-norm-falls", .measured = pre_slope, .expected = -0.5, .tolerance = 0.1});

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include "core/error.hpp"
@@ -22,8 +24,19 @@ TEST_CASE("cost: the table of the model is the formula") {
 
 TEST_CASE("cost: times are marked as the machine's") {
   const Report report = run_experiment("cost");
-  for (const Column& column : report.find_table("counted")->columns)
-    CHECK(column.machine_dependent == (column.name.find("time") != std::string::npos));
+  for (const char* name : {"counted", "slopes"}) {
+    for (const Column& column : report.find_table(name)->columns)
+      CHECK(column.machine_dependent == (column.name.find("time") != std::string::npos));
+  }
+}
+
+TEST_CASE("cost: counted slopes stand beside those of the time and need two lengths") {
+  const Report report = run_experiment("cost");
+  const Table& slopes = *report.find_table("slopes");
+  CHECK(std::abs(number_of(slopes.rows[0][slopes.column("counted_slope")]) - 1) < 1e-9);
+  CHECK(std::abs(number_of(slopes.rows[1][slopes.column("counted_slope")]) - 2) < 1e-9);
+  CHECK(number_of(slopes.rows[1][slopes.column("time_slope_standard_error")]) >= 0);
+  CHECK(run_experiment("cost", {{"counted-len", "32"}}).find_table("slopes") == nullptr);
 }
 
 TEST_CASE("cost: work of another order is noticed by the slopes") {

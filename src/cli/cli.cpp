@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -156,13 +157,11 @@ Outcome dispatch(const std::vector<std::string>& arguments, const Environment& e
   const std::string& first = arguments[0];
   if (first == "--help" || first == "-h") return {.output = program_help()};
   if (first == "--version") return {.output = version_text(environment)};
-  const Command* command = find_command(first);
-  if (command == nullptr) {
+  const std::optional<Command> command = find_command(first);
+  if (!command) {
     if (first.starts_with('-')) wrong_use(fmt::format("{} is an unknown option: see attnlab --help", first));
-    std::vector<std::string> names;
-    for (const Command& one : commands()) names.push_back(one.name);
-    wrong_use(
-        fmt::format("{} is an unknown command: {}see attnlab --help", first, did_you_mean(first, names)));
+    wrong_use(fmt::format("{} is an unknown command: {}see attnlab --help", first,
+                          did_you_mean(first, command_names())));
   }
   return run(*command, {arguments.begin() + 1, arguments.end()}, "attnlab " + first, environment);
 }

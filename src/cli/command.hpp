@@ -102,8 +102,10 @@ Outcome present(const Result& result, const Presentation& presentation, const En
 
 /// All commands, in the order in which `attnlab --help` shows them.
 const std::vector<Command>& commands();
-/// Null when there is none of that name.
-const Command* find_command(std::string_view name);
+/// Their names, in the same order.
+std::vector<std::string> command_names();
+/// Makes one command without making all of them; nothing when there is none of that name.
+std::optional<Command> find_command(std::string_view name);
 
 /// What `attnlab --help` and `attnlab COMMAND --help` print.
 std::string program_help();
@@ -130,6 +132,6 @@ Command op_command();
 Command diagnose_command();
 Command report_command();
 Command completion_command();
-Command man_command(const std::vector<std::string>& names);  // of all commands
+Command man_command();
 
 }  // namespace attnlab

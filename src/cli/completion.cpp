@@ -71,12 +71,6 @@ std::vector<Place> all_places() {
   return places;
 }
 
-std::vector<std::string> command_names() {
-  std::vector<std::string> names;
-  for (const Command& command : commands()) names.push_back(command.name);
-  return names;
-}
-
 /// "op|diagnose": the commands that have others below them.
 std::string commands_with_subcommands() {
   std::vector<std::string> names;

@@ -154,7 +154,7 @@ std::string command_page(const Command& command) {
 
 }  // namespace
 
-Command man_command(const std::vector<std::string>& names) {
+Command man_command() {
   Command command;
   command.name = "man";
   command.section = "Presentation";
@@ -164,8 +164,10 @@ Command man_command(const std::vector<std::string>& names) {
       "attnlab-COMMAND show the same pages.";
   command.examples = {"attnlab man | man -l -", "attnlab man scaling | man -l -",
                       "attnlab man scaling > attnlab-scaling.1"};
-  command.positional = {
-      .name = "COMMAND", .help = "a command; attnlab itself unless given", .choices = names, .max = 1};
+  command.positional = {.name = "COMMAND",
+                        .help = "a command; attnlab itself unless given",
+                        .choices = command_names(),
+                        .max = 1};
   command.start = [] {
     auto invocation = std::make_unique<Invocation>();
     invocation->run = [&arguments = invocation->arguments](const Environment&) -> Outcome {

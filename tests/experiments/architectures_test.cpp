@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include "core/error.hpp"
@@ -5,8 +7,8 @@
 
 using namespace attnlab;
 
-TEST_CASE("architectures: every claim holds for twenty seeds") {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+TEST_CASE("architectures: every claim holds for fifty seeds") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
     CAPTURE(seed);
     CHECK(run_experiment("architectures", {}, seed).passed());
   }
@@ -28,6 +30,29 @@ TEST_CASE("architectures: without residual connections and norms the stream is n
   };
   CHECK(chosen(with) != chosen(without));
   CHECK(without.find_table("stream")->rows.size() == 4);
+}
+
+TEST_CASE("architectures: what a feed-forward layer adds to the stream is the mean square of GELU") {
+  const Report report = run_experiment("architectures", {{"draws", "200"}});
+  const Check& gain = report.find_check("feed-forward-gain");
+  // By the trapezoidal rule over the normal density.
+  double expected = 0;
+  for (double z = -12; z <= 12; z += 1e-3) {
+    const double gelu = 0.5 * z * std::erfc(-z / std::sqrt(2.0));
+    expected += gelu * gelu * std::exp(-z * z / 2) / std::sqrt(2 * std::acos(-1.0)) * 1e-3;
+  }
+  CHECK(std::abs(gain.expected - expected) < 1e-12);
+  CHECK(*gain.standard_error < 0.02);
+  CHECK(gain.passed());
+}
+
+TEST_CASE(
+    "architectures: a stream without residual connections or without norms does not grow as it should") {
+  CHECK_FALSE(run_experiment("architectures", {}, 466, "no-residual")
+                  .find_check("pre-norm-stream-grows-least")
+                  .passed());
+  CHECK_FALSE(
+      run_experiment("architectures", {}, 466, "no-norm").find_check("pre-norm-stream-grows-most").passed());
 }
 
 TEST_CASE("architectures: masks that trade places are noticed") {

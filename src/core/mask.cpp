@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
 #include "core/positions.hpp"
 
 namespace attnlab {
@@ -23,10 +24,16 @@ bool within_reach(double query, double key, const Reach& reach) {
   return true;
 }
 
+// A byte a pair, not yet filled in.
+Mask mask_of(std::size_t num_queries, std::size_t num_keys) {
+  require_memory({num_queries, num_keys / sizeof(double)}, "a mask, eight pairs a number,");
+  return Mask::from_shape({num_queries, num_keys});
+}
+
 }  // namespace
 
 Mask full_mask(std::size_t num_queries, std::size_t num_keys, bool may_attend) {
-  Mask mask = Mask::from_shape({num_queries, num_keys});
+  Mask mask = mask_of(num_queries, num_keys);
   mask.fill(may_attend);
   return mask;
 }
@@ -51,7 +58,7 @@ Mask reach_mask(const std::vector<double>& query_positions, const std::vector<do
   if (reach.stride == std::size_t{0}) {
     throw Error(ErrorKind::data, "a stride of 0 selects no distance: give at least 1");
   }
-  Mask mask = Mask::from_shape({query_positions.size(), key_positions.size()});
+  Mask mask = mask_of(query_positions.size(), key_positions.size());
   for (std::size_t i = 0; i < query_positions.size(); ++i) {
     for (std::size_t j = 0; j < key_positions.size(); ++j) {
       mask(i, j) = within_reach(query_positions[i], key_positions[j], reach);
@@ -61,7 +68,7 @@ Mask reach_mask(const std::vector<double>& query_positions, const std::vector<do
 }
 
 Mask padding_mask(std::size_t num_queries, const std::vector<bool>& is_real) {
-  Mask mask = Mask::from_shape({num_queries, is_real.size()});
+  Mask mask = mask_of(num_queries, is_real.size());
   for (std::size_t i = 0; i < num_queries; ++i) {
     for (std::size_t j = 0; j < is_real.size(); ++j) mask(i, j) = is_real[j];
   }

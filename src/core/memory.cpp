@@ -9,7 +9,7 @@
 
 namespace attnlab {
 
-void require_memory(const Shape& shape, const char* what) {
+void require_memory(const Shape& shape, const char* what, const char* advice) {
   const Int128 available = static_cast<Int128>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   Int128 bytes = sizeof(double);
   for (const std::size_t size : shape) {
@@ -17,8 +17,8 @@ void require_memory(const Shape& shape, const char* what) {
   }
   if (bytes > available) {
     throw Error(ErrorKind::usage,
-                fmt::format("{} of shape {} need {} bytes and this machine has {}: choose smaller sizes",
-                            what, shape_text(shape), to_string(bytes), to_string(available)));
+                fmt::format("{} of shape {} need {} bytes and this machine has {}: {}", what,
+                            shape_text(shape), to_string(bytes), to_string(available), advice));
   }
 }
 

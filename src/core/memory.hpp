@@ -5,8 +5,8 @@
 
 namespace attnlab {
 
-/// Throws Error(usage) naming `what` and its shape when an array of doubles of that shape would not fit the
-/// memory of this machine.
-void require_memory(const Shape& shape, const char* what);
+/// Throws Error(usage) naming `what`, its shape and both sizes when an array of doubles of that shape would
+/// not fit the memory of this machine; `advice` says what would.
+void require_memory(const Shape& shape, const char* what, const char* advice = "choose smaller sizes");
 
 }  // namespace attnlab

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/memory.hpp"
 
 namespace attnlab {
 namespace {
@@ -237,6 +238,11 @@ void declare_attention(OptionSet& options, AttentionParams& params) {
 HeadsOptions heads_options(const AttentionParams& params, const Inputs& inputs, std::size_t num_queries,
                            std::size_t num_keys, std::size_t key_columns) {
   check_choices(params, inputs);
+  if (!params.flash) {
+    require_memory({4 * params.num_heads, num_queries, num_keys},
+                   "the scores and weights of all heads, kept and returned,",
+                   "--method flash --dtype float32 needs little");
+  }
   HeadsOptions heads;
   heads.num_heads = params.num_heads;
   heads.num_kv_heads = params.num_kv_heads.value_or(params.num_heads);

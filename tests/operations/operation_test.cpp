@@ -169,6 +169,17 @@ TEST_CASE("operations: the float32 kernels refuse what they do not offer") {
       "--dtype float32 has kernels for heads, --causal, windows and --scale: leave out --mask", Error);
 }
 
+TEST_CASE("operations: scores and masks that no memory holds are refused before memory is taken") {
+  const Matrix many = zeros(std::size_t{1} << 22, 1);
+  const Inputs inputs = query_key_value(many, many, many);
+  CHECK_THROWS_WITH_AS(run_operation("attention", {{"causal", ""}}, inputs),
+                       doctest::Contains("of shape [4, 4194304, 4194304] need 562949953421312 bytes"), Error);
+  CHECK_THROWS_WITH_AS(run_operation("attention", {{"causal", ""}}, inputs),
+                       doctest::Contains("--method flash --dtype float32 needs little"), Error);
+  CHECK_THROWS_WITH_AS(run_operation("attention", {{"causal", ""}, {"method", "flash"}}, inputs),
+                       doctest::Contains("a mask, eight pairs a number, of shape [4194304, 524288]"), Error);
+}
+
 TEST_CASE("operations: choices that contradict each other are refused") {
   Inputs inputs = query_key_value(scattered(2, 4, 1), scattered(2, 4, 2), scattered(2, 4, 3));
   CHECK_THROWS_WITH_AS(run_operation("attention", {{"pattern", "strided"}}, inputs),

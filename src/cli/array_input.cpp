@@ -15,6 +15,13 @@ char one_character(const std::string& text, const char* option) {
 
 }  // namespace
 
+Positional array_file_argument() {
+  return {.name = "FILE",
+          .help = "what to read: FILE, FILE:NAME for a tensor, or - for standard input",
+          .min = 1,
+          .max = 1};
+}
+
 void declare_array_input(OptionSet& options, ArrayInput& input) {
   options
       .choice("input-format", input.format, {"npy", "csv", "tsv", "json", "safetensors"},

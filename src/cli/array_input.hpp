@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "cli/command.hpp"
 #include "io/array_file.hpp"
-#include "lab/options.hpp"
 
 namespace attnlab {
 
@@ -15,6 +15,9 @@ struct ArrayInput {
   std::string csv_decimal = ".";
   bool header = false;
 };
+
+/// The FILE of a command that reads one.
+Positional array_file_argument();
 
 /// Declares --input-format, --csv-delimiter, --csv-decimal and --header.
 void declare_array_input(OptionSet& options, ArrayInput& input);

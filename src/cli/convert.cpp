@@ -44,10 +44,7 @@ Command convert_command() {
   command.examples = {"attnlab convert weights.npy --output weights.csv",
                       "attnlab convert model.safetensors:wte --output wte.npy",
                       "attnlab convert - --input-format csv --output scores.json < scores.csv"};
-  command.positional = {.name = "FILE",
-                        .help = "what to read: FILE, FILE:NAME for a tensor, or - for standard input",
-                        .min = 1,
-                        .max = 1};
+  command.positional = array_file_argument();
   command.start = [] {
     auto invocation = std::make_unique<Invocation>();
     auto options = std::make_shared<Options>();

@@ -137,10 +137,7 @@ Command inspect_command() {
   command.examples = {"attnlab inspect weights.npy",
                       "attnlab inspect scores.csv --csv-delimiter ';' --csv-decimal ,",
                       "attnlab inspect model.safetensors:wte --format json"};
-  command.positional = {.name = "FILE",
-                        .help = "what to read: FILE, FILE:NAME for a tensor, or - for standard input",
-                        .min = 1,
-                        .max = 1};
+  command.positional = array_file_argument();
   command.start = [] {
     auto invocation = std::make_unique<Invocation>();
     auto options = std::make_shared<Options>();

@@ -6,23 +6,11 @@
 #include "core/error.hpp"
 #include "core/induction/measure.hpp"
 #include "core/induction/trainer.hpp"
+#include "support/tiny_induction.hpp"
 
 using namespace attnlab;
-
-namespace {
-
-ModelShape tiny_shape() {
-  ModelShape shape;
-  shape.vocabulary = 8;
-  shape.seq_len = 16;
-  shape.d_model = 16;
-  shape.num_heads = 2;
-  return shape;
-}
-
-SequenceRule tiny_rule() { return {.vocabulary = 8, .seq_len = 16, .min_period = 3, .max_period = 6}; }
-
-}  // namespace
+using testing::tiny_rule;
+using testing::tiny_shape;
 
 TEST_CASE(
     "measure: an untrained model scores like uniform attention and the same for any number of threads") {

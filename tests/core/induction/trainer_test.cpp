@@ -6,21 +6,13 @@
 #include "core/error.hpp"
 #include "core/induction/record.hpp"
 #include "core/induction/trainer.hpp"
+#include "support/tiny_induction.hpp"
 
 using namespace attnlab;
+using testing::tiny_rule;
+using testing::tiny_shape;
 
 namespace {
-
-ModelShape tiny_shape() {
-  ModelShape shape;
-  shape.vocabulary = 8;
-  shape.seq_len = 16;
-  shape.d_model = 16;
-  shape.num_heads = 2;
-  return shape;
-}
-
-SequenceRule tiny_rule() { return {.vocabulary = 8, .seq_len = 16, .min_period = 3, .max_period = 6}; }
 
 std::vector<double> curve(std::size_t threads, std::size_t steps) {
   Generator rng(466);

@@ -20,6 +20,7 @@
 #include "core/softmax.hpp"
 #include "core/statistics.hpp"
 #include "experiments/all.hpp"
+#include "lab/bounds.hpp"
 
 namespace attnlab::experiments {
 namespace {
@@ -273,7 +274,7 @@ void check_the_split(Report& report, const Context& context, Generator& rng) {
   report.check({.id = "wrong-reshape-leaks",
                 .measured = leak_into_the_past(x, w, num_heads, wrong),
                 .relation = Relation::at_least,
-                .expected = 1e-3});
+                .expected = beyond_rounding});
   report.check({.id = "right-split-keeps-the-mask",
                 .measured = leak_into_the_past(x, w, num_heads, context.breaks("wrong-split"))});
   report.explain(

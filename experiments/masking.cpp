@@ -18,6 +18,7 @@
 #include "core/softmax.hpp"
 #include "core/statistics.hpp"
 #include "experiments/all.hpp"
+#include "lab/bounds.hpp"
 #include "lab/lesson_inputs.hpp"
 
 namespace attnlab::experiments {
@@ -275,12 +276,12 @@ Report run(const Params& p, const Context& context) {
   report.check({.id = "encoder-sees-all",
                 .measured = *std::min_element(encoder.begin(), encoder.end()),
                 .relation = Relation::at_least,
-                .expected = 1e-9});
+                .expected = beyond_rounding});
   if (whole.query.shape(0) > 1) {
     report.check({.id = "encoder-revises-the-past",
                   .measured = largest_influence_on_the_past(encoder),
                   .relation = Relation::at_least,
-                  .expected = 1e-3});
+                  .expected = beyond_rounding});
   }
   const bool mask_left_on = context.breaks("masked-encoder");
   report.check({.id = "unmasked-copies-the-answer",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/error.hpp"
 #include "core/matmul.hpp"
 #include "core/norm.hpp"
 #include "core/softmax.hpp"
@@ -10,43 +11,70 @@
 namespace attnlab {
 namespace {
 
+constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+
 using Mistakes = std::vector<std::shared_ptr<const AttentionMistake>>;
 
-// The heads with the mask kept aside, so that mistakes can do something else with it.
+// By the mask, and by a bias of -inf.
+Mask visible_keys(const AttentionOptions& options, const Matrix& scores) {
+  Mask visible = options.mask.value_or(full_mask(scores.shape(0), scores.shape(1)));
+  if (!options.bias) return visible;
+  for (std::size_t i = 0; i < visible.size(); ++i)
+    visible.data()[i] &= options.bias->data()[i] != minus_infinity;
+  return visible;
+}
+
+// Weights times values; hidden values of weight 0 stay untouched unless a mistake touches them.
+Matrix mixed_values(const HeadWeights& head, const Matrix& value) {
+  if (head.touches_hidden) return matmul(head.weights, value);
+  Matrix output = zeros(head.weights.shape(0), value.shape(1));
+  for (std::size_t i = 0; i < output.shape(0); ++i) {
+    const std::span<double> row = row_of(output, i);
+    for (std::size_t j = 0; j < value.shape(0); ++j) {
+      const double weight = head.weights(i, j);
+      if (weight == 0 && !head.visible(i, j)) continue;
+      const std::span<const double> mixed = row_of(value, j);
+      for (std::size_t c = 0; c < row.size(); ++c) row[c] += weight * mixed[c];
+    }
+  }
+  return output;
+}
+
+// The heads with their mask kept aside, so that mistakes can do something else with it.
 HeadsResult attend_by_weights(const AttentionCall& call, const HeadsOptions& options,
                               const Mistakes& mistakes) {
-  HeadsOptions unmasked = options;
-  unmasked.blocks.reset();
-  unmasked.options_of = [&options](std::size_t head) {
+  HeadsOptions undropped = options;
+  undropped.blocks.reset();
+  undropped.options_of = [&options](std::size_t head) {
     AttentionOptions own = options.options_of(head);
-    own.mask.reset();
     own.keep_gain.reset();
     return own;
   };
-  HeadsResult result = attention_of_heads(call.query, call.key, call.value, unmasked);
+  HeadsOptions unmasked = undropped;
+  unmasked.options_of = [&undropped](std::size_t head) {
+    AttentionOptions own = undropped.options_of(head);
+    own.mask.reset();
+    if (own.bias) std::replace(own.bias->begin(), own.bias->end(), minus_infinity, 0.0);
+    return own;
+  };
+  HeadsResult result = attention_of_heads(call.query, call.key, call.value, undropped);
+  const HeadsResult seen = attention_of_heads(call.query, call.key, call.value, unmasked);
   std::vector<Matrix> outputs;
   for (std::size_t head = 0; head < result.heads.size(); ++head) {
     Attention& own = result.heads[head];
     const AttentionOptions given = options.options_of(head);
-    HeadWeights state;
-    state.scores = own.scores;
-    state.visible = given.mask.value_or(full_mask(own.scores.shape(0), own.scores.shape(1)));
-    Matrix masked = own.scores;
-    for (std::size_t i = 0; i < masked.size(); ++i) {
-      if (!state.visible.data()[i]) masked.data()[i] = -std::numeric_limits<double>::infinity();
-    }
-    state.weights = softmax(masked);
+    const Matrix& scores = seen.heads[head].scores;
+    HeadWeights state{call, scores, visible_keys(given, scores), own.weights};
     for (const auto& mistake : mistakes) {
       if (mistake->weights) mistake->weights(state);
     }
-    own.scores = masked;
-    own.weights = state.weights;
     if (given.keep_gain) {
-      for (std::size_t i = 0; i < own.weights.size(); ++i)
-        own.weights.data()[i] *= given.keep_gain->data()[i];
+      for (std::size_t i = 0; i < state.weights.size(); ++i)
+        state.weights.data()[i] *= given.keep_gain->data()[i];
     }
     const std::size_t kv_head = kv_head_of(head, options.num_heads, options.num_kv_heads);
-    own.output = matmul(own.weights, head_columns(call.value, kv_head, options.num_kv_heads));
+    own.output = mixed_values(state, head_columns(call.value, kv_head, options.num_kv_heads));
+    own.weights = std::move(state.weights);
     outputs.push_back(own.output);
   }
   result.output = concatenated(outputs);
@@ -54,13 +82,16 @@ HeadsResult attend_by_weights(const AttentionCall& call, const HeadsOptions& opt
 }
 
 HeadsResult attend(AttentionCall call, const Mistakes& mistakes) {
+  const auto require = [](bool made) {
+    if (!made) throw Error(ErrorKind::data, "these options and arrays leave no room for the mistake");
+  };
   for (const auto& mistake : mistakes) {
-    if (mistake->call) mistake->call(call);
+    if (mistake->call) require(mistake->call(call));
   }
   HeadsOptions options = call.options();
   bool by_weights = false;
   for (const auto& mistake : mistakes) {
-    if (mistake->heads) mistake->heads(call, options);
+    if (mistake->heads) require(mistake->heads(call, options));
     by_weights |= mistake->weights != nullptr;
   }
   HeadsResult result = by_weights ? attend_by_weights(call, options, mistakes)

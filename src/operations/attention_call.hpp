@@ -24,20 +24,24 @@ struct AttentionCall {
 
 /// One head between scores and output.
 struct HeadWeights {
-  Matrix scores;   ///< [queries, keys], scaled and biased, nothing hidden
-  Mask visible;    ///< [queries, keys]
-  Matrix weights;  ///< [queries, keys], the right ones until a mistake changes them
+  const AttentionCall& call;
+  Matrix scores;                ///< [queries, keys], scaled and biased, nothing hidden
+  Mask visible;                 ///< [queries, keys]
+  Matrix weights;               ///< [queries, keys], the right ones until a mistake changes them
+  bool touches_hidden = false;  ///< multiply hidden values by their weight of 0, which turns NaN into NaN
 };
 
-/// The stages of a mistake; each may be empty.
+/// The stages of a mistake; each may be empty. The first two are false where it cannot be made.
 struct AttentionMistake {
-  std::function<bool(AttentionCall&)> call = {};  ///< options and arrays; false where it cannot be made
-  std::function<void(const AttentionCall&, HeadsOptions&)> heads = {};  ///< what the heads are given
-  std::function<void(HeadWeights&)> weights = {};                       ///< after the softmax
-  std::function<void(const AttentionCall&, Matrix&)> output = {};       ///< the heads' outputs side by side
+  std::function<bool(AttentionCall&)> call = {};                   ///< changes options and arrays
+  std::function<bool(AttentionCall&, HeadsOptions&)> heads = {};   ///< what the heads are given
+  std::function<void(HeadWeights&)> weights = {};                  ///< after the softmax
+  std::function<void(const AttentionCall&, Matrix&)> output = {};  ///< the heads' outputs side by side
+  bool mixes_rows = false;  ///< `weights` of a query depend on other queries
 };
 
-/// The results of an operation that is or contains an attention, with `trial.attention` committed.
+/// The results of an operation that is or contains an attention, with `trial.attention` committed. Throws
+/// Error(data) where one of them cannot be made.
 Results run_attention(const Trial& trial);
 
 /// The attention that a trial is or contains.

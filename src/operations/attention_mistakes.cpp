@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/matmul.hpp"
+#include "core/norm.hpp"
 #include "core/softmax.hpp"
 #include "operations/attention_call.hpp"
 
@@ -21,8 +22,6 @@ Mistake mistake(std::string name, std::string why, std::string remedy, Attention
   Mistake result{std::move(name),   std::move(operations), std::move(why),
                  std::move(remedy), std::move(right_when), {}};
   result.commit = [shared = std::make_shared<const AttentionMistake>(std::move(stages))](Trial& trial) {
-    AttentionCall call = attention_call(trial);
-    if (shared->call && !shared->call(call)) return false;
     trial.attention.push_back(shared);
     return true;
   };
@@ -78,6 +77,7 @@ std::vector<Mistake> scale_mistakes() {
 // --- softmax and masks
 
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 Matrix hidden_as(const HeadWeights& head, double score) {
   Matrix scores = head.scores;
@@ -108,6 +108,73 @@ AttentionMistake empty_rows(double (*weight)(std::size_t num_keys)) {
       std::fill(weights.begin(), weights.end(), weight(weights.size()));
     }
   }};
+}
+
+// Softmax by exponentials of the scores as they are, in the arithmetic of Real.
+template <class Real>
+void softmax_not_shifted(HeadWeights& head) {
+  const Matrix scores = hidden_as(head, minus_infinity);
+  for (std::size_t row = 0; row < scores.shape(0); ++row) {
+    Real sum = 0;
+    const std::span<double> weights = row_of(head.weights, row);
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      const Real exponential = std::exp(static_cast<Real>(scores(row, j)));
+      sum += exponential;
+      weights[j] = static_cast<double>(exponential);
+    }
+    for (double& weight : weights) weight = static_cast<double>(static_cast<Real>(weight) / sum);
+  }
+}
+
+// The maximum starts at 0 where it should start at -inf.
+void maximum_from_zero(HeadWeights& head) {
+  const Matrix scores = hidden_as(head, minus_infinity);
+  for (std::size_t row = 0; row < scores.shape(0); ++row) {
+    const std::span<const double> own = row_of(scores, row);
+    const std::span<double> weights = row_of(head.weights, row);
+    const double maximum =
+        std::accumulate(own.begin(), own.end(), 0.0, [](double a, double b) { return std::max(a, b); });
+    double sum = 0;
+    for (std::size_t j = 0; j < own.size(); ++j) sum += weights[j] = std::exp(own[j] - maximum);
+    for (double& weight : weights) weight = sum > 0 ? weight / sum : 0;
+  }
+}
+
+bool hides_something(AttentionCall& call) {
+  const AttentionParams& params = call.params;
+  return call.inputs.has("mask") || call.inputs.has("key-padding") || params.causal || params.strided ||
+         params.window || params.window_left || params.window_right;
+}
+
+// Everything NaN: 0 * -inf at visible keys, and a row of -inf where there are none.
+void mask_times_infinity(HeadWeights& head) { head.weights.fill(nan); }
+
+// -inf - -inf where two masks hide the same key.
+void hidden_twice(HeadWeights& head) {
+  AttentionCall ordered = head.call;
+  ordered.inputs = Inputs();
+  ordered.params.alibi = false;
+  AttentionCall masked = head.call;
+  masked.params.causal = masked.params.strided = false;
+  masked.params.window.reset();
+  const Mask by_order = *ordered.options().options_of(0).mask;
+  const Mask by_mask = *masked.options().options_of(0).mask;
+  for (std::size_t row = 0; row < by_order.shape(0); ++row) {
+    bool poisoned = false;
+    for (std::size_t j = 0; j < by_order.shape(1); ++j) poisoned |= !by_order(row, j) && !by_mask(row, j);
+    const std::span<double> weights = row_of(head.weights, row);
+    if (poisoned) std::fill(weights.begin(), weights.end(), nan);
+  }
+}
+
+bool nan_as_zero(AttentionCall& call) {
+  bool found = false;
+  for (Matrix* array : {&call.query, &call.key, &call.value}) {
+    for (double& value : *array) {
+      if (std::isnan(value)) found = true, value = 0;
+    }
+  }
+  return found;
 }
 
 void softmax_over_queries(HeadWeights& head) {
@@ -184,12 +251,25 @@ std::vector<Mistake> mask_mistakes() {
   return {
       mistake("softmax-over-queries",
               "the weights of a query must sum to one over the keys, not those of a key over the queries",
-              "take the softmax along the last axis, the keys", {.weights = softmax_over_queries}),
+              "take the softmax along the last axis, the keys",
+              {.weights = softmax_over_queries, .mixes_rows = true}),
       mistake("softmax-over-everything",
               "one softmax over the whole score matrix makes all rows share one sum",
-              "take the softmax of each row by itself", {.weights = softmax_over_all}),
+              "take the softmax of each row by itself", {.weights = softmax_over_all, .mixes_rows = true}),
       mistake("softmax-missing", "the scores themselves weigh the values",
               "take the softmax of each row of the scores", {.weights = no_softmax}),
+      mistake("softmax-not-shifted",
+              "exp of large scores overflows and of low ones underflows, and inf/inf and 0/0 are NaN",
+              "subtract the largest score of the row before the exponential",
+              {.weights = softmax_not_shifted<double>}, "where scores stay between -700 and 700"),
+      mistake("softmax-float32-not-shifted",
+              "exp in single precision overflows above 88.7, and inf/inf is NaN",
+              "subtract the largest score of the row before the exponential",
+              {.weights = softmax_not_shifted<float>}, "where scores stay between -87 and 88"),
+      mistake("softmax-maximum-from-0",
+              "the running maximum starts at 0, so a row of very low scores underflows to nothing",
+              "start the maximum at -inf, and take that of visible scores only",
+              {.weights = maximum_from_zero}, "where a score is above -700"),
       mistake("mask-after-softmax",
               "weights set to zero after the softmax leave rows that sum to less than one",
               "put -inf where the mask hides before the softmax, or renormalise the rows",
@@ -210,6 +290,20 @@ std::vector<Mistake> mask_mistakes() {
               "use -inf, and give queries without a key zeros",
               scores_by_mask([](double score, bool visible) { return visible ? score : score - 1e9; }),
               "where every query sees a key"),
+      mistake("mask-times-infinity", "(1 - mask) * -inf is NaN where the mask is 1: 0 * -inf",
+              "write -inf where the mask hides (where, masked_fill); do not multiply by it",
+              {.call = hides_something, .weights = mask_times_infinity}),
+      mistake("mask-twice",
+              "where two masks hide the same key their -inf cancel to NaN, which spoils the row",
+              "join the masks as yes and no first, then write -inf once",
+              {.call = hides_something, .weights = hidden_twice, .mixes_rows = true}),
+      mistake("mask-times-hidden-values",
+              "a hidden value that is NaN or infinite times its weight of 0 is NaN",
+              "put zeros into padded values, or leave hidden keys out of the sum",
+              {.weights = [](HeadWeights& head) { head.touches_hidden = true; }},
+              "where padding holds finite numbers"),
+      mistake("nan-as-zero", "NaN in the input is turned into 0 and hidden by that",
+              "find where the NaN comes from, and let it show", {.call = nan_as_zero}),
       mistake("mask-inverted",
               "1 in the mask is read as hidden where it means visible, or the other way round",
               "invert the mask (--mask-polarity tells which one is meant)",
@@ -285,7 +379,11 @@ std::vector<Mistake> mask_mistakes() {
                    }}),
       mistake("empty-row-nan", "a query that sees no key is 0/0",
               "test for rows without a visible key and give them zeros",
-              empty_rows([](std::size_t) { return std::numeric_limits<double>::quiet_NaN(); })),
+              {.weights = empty_rows([](std::size_t) { return nan; }).weights,
+               .output =
+                   [](const AttentionCall& call, Matrix& output) {
+                     if (call.key.shape(0) == 0) output.fill(nan);
+                   }}),
       mistake("empty-row-mean", "a query that sees no key gets the mean of all values, padding included",
               "test for rows without a visible key and give them zeros",
               empty_rows([](std::size_t num_keys) { return 1 / width(num_keys); })),
@@ -434,11 +532,180 @@ std::vector<Mistake> head_mistakes() {
   };
 }
 
+// --- norms of queries and keys, biases, dropout, rotated values
+
+using HeadsChange = std::function<bool(const AttentionCall& call, HeadsOptions& heads)>;
+
+AttentionMistake given_to_heads(HeadsChange change) {
+  return {.heads = [change](AttentionCall& call, HeadsOptions& heads) { return change(call, heads); }};
+}
+
+AttentionMistake qk_normed(void (*change)(QkNorm& norm)) {
+  return given_to_heads([change](const AttentionCall&, HeadsOptions& heads) {
+    if (heads.qk_norm) change(*heads.qk_norm);
+    return heads.qk_norm.has_value();
+  });
+}
+
+// One norm over the heads of a row together; the gain is that of a head.
+void norm_over_heads(Matrix& packed, const QkNorm& norm) {
+  packed = normalized(packed, NormKind::rms, {norm.eps, {}, {}, 0});
+  if (!norm.gain) return;
+  for (std::size_t i = 0; i < packed.size(); ++i) packed.data()[i] *= (*norm.gain)(i % norm.gain->size());
+}
+
+// Each head rotated and then normalised.
+void rotate_then_norm(Matrix& packed, std::size_t num_heads, const std::vector<double>& positions,
+                      const HeadsOptions& options) {
+  std::vector<Matrix> heads;
+  for (std::size_t head = 0; head < num_heads; ++head) {
+    const Matrix turned = rotated(head_columns(packed, head, num_heads), positions, *options.rope);
+    heads.push_back(normalized(turned, NormKind::rms, {options.qk_norm->eps, options.qk_norm->gain, {}, 0}));
+  }
+  packed = concatenated(heads);
+}
+
+// A head of zeros becomes NaN.
+void spoil_zero_heads(Matrix& packed, std::size_t num_heads) {
+  const std::size_t width = packed.shape(1) / num_heads;
+  for (auto head = packed.begin(); head != packed.end(); head += static_cast<std::ptrdiff_t>(width)) {
+    const auto end = head + static_cast<std::ptrdiff_t>(width);
+    if (std::all_of(head, end, [](double x) { return x == 0; })) std::fill(head, end, nan);
+  }
+}
+
+// What happens in every head, changed.
+AttentionMistake in_each_head(bool (*change)(const AttentionCall& call, AttentionOptions& own)) {
+  return given_to_heads([change](const AttentionCall& call, HeadsOptions& heads) {
+    AttentionOptions first = heads.options_of(0);
+    heads.options_of = [change, call, options_of = heads.options_of](std::size_t head) {
+      AttentionOptions own = options_of(head);
+      change(call, own);
+      return own;
+    };
+    return change(call, first);
+  });
+}
+
+void multiply(std::optional<Matrix>& grid, double factor) {
+  for (double& value : *grid) value *= factor;
+}
+
+std::vector<Mistake> extra_mistakes() {
+  const std::vector<std::string> in = {"attention", "multi-head", "block"};
+  return {
+      mistake("qk-norm-missing", "queries and keys go into the scores as they are",
+              "normalise each head's queries and keys first",
+              given_to_heads([](const AttentionCall&, HeadsOptions& heads) {
+                const bool there = heads.qk_norm.has_value();
+                heads.qk_norm.reset();
+                return there;
+              }),
+              "in models without a norm of queries and keys", in),
+      mistake("qk-norm-over-all-heads", "one norm runs over all heads of a row together",
+              "normalise every head by itself",
+              {.heads =
+                   [](AttentionCall& call, HeadsOptions& heads) {
+                     if (!heads.qk_norm) return false;
+                     norm_over_heads(call.query, *heads.qk_norm);
+                     norm_over_heads(call.key, *heads.qk_norm);
+                     heads.qk_norm.reset();
+                     return true;
+                   }},
+              "in models whose norm is that of the whole projection (OLMo 2)", in),
+      mistake("qk-norm-after-rotation", "the norm follows the rotation, so its gain meets turned columns",
+              "normalise first, then rotate",
+              {.heads =
+                   [](AttentionCall& call, HeadsOptions& heads) {
+                     if (!heads.qk_norm || !heads.rope) return false;
+                     rotate_then_norm(call.query, heads.num_heads, heads.query_positions, heads);
+                     rotate_then_norm(call.key, heads.num_kv_heads, heads.key_positions, heads);
+                     heads.qk_norm.reset();
+                     heads.rope.reset();
+                     return true;
+                   }},
+              "", in),
+      mistake("qk-norm-gain-missing", "the norm of queries and keys leaves out its gain",
+              "multiply by the gain after the norm", qk_normed([](QkNorm& norm) { norm.gain.reset(); }), "",
+              in),
+      mistake("qk-norm-without-eps", "without eps a query or key of zeros is 0/0", "add eps inside the root",
+              {.call =
+                   [](AttentionCall& call) {
+                     const double eps = std::exchange(call.params.eps, 0);
+                     return call.params.qk_norm && eps != 0;
+                   },
+               .heads =
+                   [](AttentionCall& call, HeadsOptions&) {
+                     spoil_zero_heads(call.query, call.params.num_heads);
+                     spoil_zero_heads(call.key, call.num_kv_heads());
+                     return true;
+                   }},
+              "", in),
+      mistake("bias-missing", "the bias is not added to the scores", "add it after the scale",
+              in_each_head([](const AttentionCall&, AttentionOptions& own) {
+                const bool there = own.bias.has_value();
+                own.bias.reset();
+                return there;
+              }),
+              "", in),
+      mistake("bias-scaled", "the bias is added before the scale and shrinks with the scores",
+              "scale the dot products first, then add the bias",
+              in_each_head([](const AttentionCall& call, AttentionOptions& own) {
+                if (own.bias) multiply(own.bias, own.scale.value_or(call.scale()));
+                return own.bias.has_value();
+              }),
+              "", in),
+      mistake("dropout-not-rescaled", "kept weights are not divided by 1 - rate",
+              "divide by 1 - rate in training, so that evaluation needs nothing",
+              in_each_head([](const AttentionCall& call, AttentionOptions& own) {
+                if (own.keep_gain) multiply(own.keep_gain, 1 - call.params.dropout);
+                return own.keep_gain && call.params.dropout > 0;
+              }),
+              "where evaluation multiplies by 1 - rate, as in 2014", in),
+      mistake("dropout-missing", "nothing is dropped", "multiply the weights by the kept ones",
+              in_each_head([](const AttentionCall&, AttentionOptions& own) {
+                const bool there = own.keep_gain.has_value();
+                own.keep_gain.reset();
+                return there;
+              }),
+              "at evaluation", in),
+      mistake("dropout-scale-at-evaluation", "weights are divided by 1 - rate where nothing is dropped",
+              "leave dropout out at evaluation, its scale as well",
+              in_each_head([](const AttentionCall& call, AttentionOptions& own) {
+                if (own.keep_gain || call.params.dropout == 0) return false;
+                own.keep_gain = Matrix(xt::ones<double>(own.mask->shape()) / (1 - call.params.dropout));
+                return true;
+              }),
+              "", in),
+      mistake("dropout-shrinks-at-evaluation",
+              "weights are multiplied by 1 - rate though training rescaled them",
+              "do so only where training does not divide by 1 - rate",
+              in_each_head([](const AttentionCall& call, AttentionOptions& own) {
+                if (own.keep_gain || call.params.dropout == 0) return false;
+                own.keep_gain = Matrix(xt::ones<double>(own.mask->shape()) * (1 - call.params.dropout));
+                return true;
+              }),
+              "where training does not rescale, as in 2014", in),
+      mistake("rope-on-values", "the values are rotated as well, so the output depends on absolute positions",
+              "rotate queries and keys only",
+              {.heads =
+                   [](AttentionCall& call, HeadsOptions& heads) {
+                     if (!heads.rope || call.value.shape(1) != call.key.shape(1)) return false;
+                     std::vector<Matrix> turned;
+                     for (std::size_t head = 0; head < heads.num_kv_heads; ++head)
+                       turned.push_back(rotated(head_columns(call.value, head, heads.num_kv_heads),
+                                                heads.key_positions, *heads.rope));
+                     call.value = concatenated(turned);
+                     return true;
+                   }}),
+  };
+}
+
 }  // namespace
 
 std::vector<Mistake> attention_mistakes() {
   std::vector<Mistake> all;
-  for (const auto& some : {scale_mistakes, mask_mistakes, head_mistakes}) {
+  for (const auto& some : {scale_mistakes, mask_mistakes, head_mistakes, extra_mistakes}) {
     std::vector<Mistake> more = some();
     std::move(more.begin(), more.end(), std::back_inserter(all));
   }

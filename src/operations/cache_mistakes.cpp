@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/error.hpp"
 #include "core/kv_cache.hpp"
 #include "core/matmul.hpp"
 #include "core/softmax.hpp"
@@ -14,10 +15,7 @@ namespace {
 using Commit = std::function<bool(Trial&)>;
 
 Commit computed_as(std::function<Results(const Trial&)> compute) {
-  return [compute](Trial& trial) {
-    trial.instead = compute;
-    return true;
-  };
+  return [compute](Trial& trial) { return trial.compute_by(compute); };
 }
 
 Commit output_as(std::function<Matrix(const Trial&)> compute) {
@@ -26,13 +24,6 @@ Commit output_as(std::function<Matrix(const Trial&)> compute) {
 
 // --- cache
 
-// Rows of a matrix, from `begin` on.
-Matrix rows_of(const Matrix& x, std::size_t begin, std::size_t count) {
-  Matrix some = Matrix::from_shape({count, x.shape(1)});
-  std::copy_n(row_of(x, begin).begin(), some.size(), some.begin());
-  return some;
-}
-
 std::vector<std::int64_t> chunk_list(const Trial& trial) {
   for (const Option& option : trial.options().all()) {
     if (option.name == "chunks") return std::get<std::vector<std::int64_t>>(option.get());
@@ -40,49 +31,55 @@ std::vector<std::int64_t> chunk_list(const Trial& trial) {
   return {};
 }
 
-// Each chunk attends by itself: as if the cache were empty, or without a mask inside the chunk.
-Commit chunk_by_chunk(bool with_cache, bool with_mask) {
-  return [with_cache, with_mask](Trial& trial) {
+// The chunk each token is fed in: where it begins, and where it ends.
+struct Chunk {
+  std::size_t begin, end;
+};
+
+std::vector<Chunk> chunk_of_tokens(const Trial& trial) {
+  const std::size_t tokens = trial.inputs.matrix("key").shape(0);
+  std::vector<std::int64_t> lengths = chunk_list(trial);
+  if (lengths.empty()) lengths.assign(tokens, 1);
+  std::vector<Chunk> chunks;
+  for (const std::int64_t length : lengths) {
+    const Chunk chunk{chunks.size(), chunks.size() + static_cast<std::size_t>(length)};
+    chunks.insert(chunks.end(), static_cast<std::size_t>(length), chunk);
+  }
+  return chunks;
+}
+
+// What a query sees depends on its chunk: keys from `first` up to `last`.
+Commit seen_by_chunk(std::size_t (*first)(const Chunk& chunk),
+                     std::size_t (*last)(std::size_t query, const Chunk& chunk)) {
+  return [first, last](Trial& trial) {
     if (trial.option("causal").empty() || !trial.option("window").empty()) return false;
-    trial.instead = [with_cache, with_mask](const Trial& call) {
-      const AttentionCall whole = attention_call(call);
-      std::vector<std::size_t> chunks;
-      const std::vector<std::int64_t> given = chunk_list(call);
-      chunks.assign(given.begin(), given.end());
-      if (chunks.empty()) chunks.assign(whole.key.shape(0), 1);
-      std::vector<double> values;
-      std::size_t start = 0;
-      for (const std::size_t chunk : chunks) {
-        AttentionCall own = whole;
-        const std::size_t from = with_cache ? 0 : start;
-        own.query = rows_of(whole.query, start, chunk);
-        own.key = rows_of(whole.key, from, start + chunk - from);
-        own.value = rows_of(whole.value, from, start + chunk - from);
-        own.params.causal = with_mask;
-        const HeadsResult result = attention_of_heads(own.query, own.key, own.value, own.options());
-        values.insert(values.end(), result.output.begin(), result.output.end());
-        start += chunk;
-      }
-      return Results{{"output", Array{{start, whole.value.shape(1)}, values}}};
-    };
+    const std::vector<Chunk> chunks = chunk_of_tokens(trial);
+    Matrix mask = zeros(chunks.size(), chunks.size());
+    for (std::size_t query = 0; query < chunks.size(); ++query) {
+      for (std::size_t key = first(chunks[query]); key <= last(query, chunks[query]); ++key)
+        mask(query, key) = 1;
+    }
+    trial.attention.push_back(std::make_shared<const AttentionMistake>(
+        AttentionMistake{.call = [mask = to_array(mask)](AttentionCall& call) {
+          if (call.inputs.has("mask")) return false;
+          call.inputs.set("mask", mask);
+          return std::exchange(call.params.causal, false);
+        }}));
     return true;
   };
 }
 
+// Positions that start anew in every chunk.
 Commit decoded_with_positions(bool restart_queries, bool restart_keys) {
   return [=](Trial& trial) {
-    const AttentionCall call = attention_call(trial);
-    if (!call.params.rope) return false;
-    const std::vector<std::int64_t> given = chunk_list(trial);
     std::vector<double> restarted;
-    for (const std::int64_t chunk : given) {
-      for (std::int64_t n = 0; n < chunk; ++n) restarted.push_back(static_cast<double>(n));
-    }
-    if (given.empty()) restarted.assign(call.key.shape(0), 0.0);
+    for (const Chunk& chunk : chunk_of_tokens(trial))
+      restarted.push_back(static_cast<double>(restarted.size() - chunk.begin));
     trial.attention.push_back(std::make_shared<const AttentionMistake>(
-        AttentionMistake{.heads = [=](const AttentionCall&, HeadsOptions& heads) {
+        AttentionMistake{.heads = [=](AttentionCall&, HeadsOptions& heads) {
           if (restart_queries) heads.query_positions = restarted;
           if (restart_keys) heads.key_positions = restarted;
+          return heads.rope.has_value();
         }}));
     return true;
   };
@@ -94,9 +91,11 @@ std::vector<Mistake> cache_list() {
       {"cache-chunk-unmasked", decode,
        "inside a chunk queries see the keys after them once a cache is present",
        "mask with the offset of the cache: key j is visible to query i when j <= i + cached", "",
-       chunk_by_chunk(true, false)},
+       seen_by_chunk([](const Chunk&) { return std::size_t{0}; },
+                     [](std::size_t, const Chunk& chunk) { return chunk.end - 1; })},
       {"cache-ignored", decode, "each chunk sees only itself", "append new keys and values to the cache", "",
-       chunk_by_chunk(false, true)},
+       seen_by_chunk([](const Chunk& chunk) { return chunk.begin; },
+                     [](std::size_t query, const Chunk&) { return query; })},
       {"cache-position-reset", decode, "positions start at 0 in every chunk",
        "add the number of cached tokens", "", decoded_with_positions(true, true)},
       {"cache-query-position-reset", decode, "the queries of every chunk are rotated from position 0",
@@ -165,7 +164,7 @@ struct CodeFormula {
 Commit coded_as(std::string scheme, CodeFormula formula) {
   return [scheme, formula](Trial& trial) {
     if (trial.option("scheme") != scheme) return false;
-    trial.instead = [formula](const Trial& call) {
+    return trial.compute_by([formula](const Trial& call) {
       const bool columns = call.option("axis") == "column";
       const Matrix given = call.inputs.matrix("x");
       Matrix codes = columns ? transposed(given) : given;
@@ -184,8 +183,7 @@ Commit coded_as(std::string scheme, CodeFormula formula) {
         back = transposed(back);
       }
       return Results{array_result("codes", codes), array_result("dequantized", back)};
-    };
-    return true;
+    });
   };
 }
 
@@ -217,18 +215,15 @@ std::vector<Mistake> code_list() {
          return trial.set("scheme", trial.option("scheme") == "affine" ? "symmetric" : "affine");
        }},
       {"codes-one-range", in, "one range serves the whole array", "take the range of each row or column", "",
-       [](Trial& trial) {
-         trial.instead = [](const Trial& call) {
-           Trial flat(call.operation(), call.options(), call.inputs);
-           const Array x = call.inputs.array("x");
-           flat.inputs.set("x", {{1, x.values.size()}, x.values});
-           flat.set("axis", "row");
-           Results results = flat.run_operation();
-           for (NamedResult& result : results) std::get<Array>(result.value).shape = x.shape;
-           return results;
-         };
-         return true;
-       }},
+       computed_as([](const Trial& call) {
+         Trial flat(call.operation(), call.options(), call.inputs);
+         const Array x = call.inputs.array("x");
+         flat.inputs.set("x", {{1, x.values.size()}, x.values});
+         flat.set("axis", "row");
+         Results results = flat.run_operation();
+         for (NamedResult& result : results) std::get<Array>(result.value).shape = x.shape;
+         return results;
+       })},
       {"codes-truncated", in, "codes are cut off and not rounded", "round to the nearest code", "",
        coded_as("affine", {[](double x, double low, double high, double bits) {
                              return std::floor((x - low) / affine_step(low, high, affine_levels(bits)));
@@ -259,6 +254,16 @@ std::vector<Mistake> code_list() {
                               [](double code, double low, double high, double bits) {
                                 return code * symmetric_step(low, high, std::exp2(bits - 1));
                               }})},
+      {"codes-empty-range", in, "a row without range is 0/0", "give such a row codes 0 and its own value", "",
+       coded_as("affine", {[](double x, double low, double high, double bits) {
+                             return std::nearbyint((x - low) / ((high - low) / affine_levels(bits)));
+                           },
+                           affine_back})},
+      {"codes-empty-range-symmetric", in, "a row of zeros is 0/0", "give such a row codes 0", "",
+       coded_as("symmetric", {[](double x, double low, double high, double bits) {
+                                return std::nearbyint(x / (largest(low, high) / symmetric_levels(bits)));
+                              },
+                              symmetric_back})},
       {"codes-offset-missing", in, "the minimum is not added back", "value = minimum + code * step", "",
        coded_as("affine", {[](double x, double low, double high, double bits) {
                              return std::nearbyint((x - low) / affine_step(low, high, affine_levels(bits)));
@@ -361,11 +366,9 @@ std::vector<Mistake> other_list() {
       {"linear-causal-missing", linear, "the sums run over later keys too",
        "sum the keys up to the query only", "without --causal",
        [](Trial& trial) {
-         if (trial.option("causal").empty()) return false;
-         trial.instead = [](const Trial& call) {
+         return !trial.option("causal").empty() && trial.compute_by([](const Trial& call) {
            return Trial(call.operation(), {}, call.inputs).run_operation();
-         };
-         return true;
+         });
        }},
       {"lookup-temperature-multiplied",
        {"lookup"},
@@ -385,6 +388,23 @@ std::vector<Mistake> other_list() {
          const double width = static_cast<double>(trial.inputs.matrix("query").shape(1));
          return trial.set("temperature", trial.number("temperature") * std::sqrt(width));
        }},
+      {"lookup-softmax-overflow",
+       {"lookup"},
+       "exp of large scores overflows, and inf/inf is NaN",
+       "subtract the largest score before the exponential; at temperature 0 take the best key",
+       "where scores stay below 700",
+       computed_as([](const Trial& call) {
+         Matrix weights =
+             matmul(call.inputs.matrix("query"), call.inputs.matrix("keys"), Transpose::no, Transpose::yes);
+         for (std::size_t row = 0; row < weights.shape(0); ++row) {
+           double sum = 0;
+           for (double& weight : row_of(weights, row))
+             sum += weight = std::exp(weight / call.number("temperature"));
+           for (double& weight : row_of(weights, row)) weight /= sum;
+         }
+         return Results{array_result("output", matmul(weights, call.inputs.matrix("values"))),
+                        array_result("weights", weights)};
+       })},
       {"qkv-layout",
        {"split-qkv"},
        "the fused columns are cut in the other layout",
@@ -428,28 +448,72 @@ std::vector<Mistake> other_list() {
              }}));
          return true;
        }},
+  };
+}
+
+// --- counts
+
+Commit counted_as(std::function<Int128(const Trial&, Int128 right)> wrong) {
+  return [wrong](Trial& trial) {
+    trial.afterwards.push_back([wrong](const Trial& call, Results& results) {
+      results[0].value = wrong(call, std::get<Int128>(results[0].value));
+    });
+    return true;
+  };
+}
+
+// What a register of so many bits keeps; a signed one only where that is negative, else it is as the other.
+Commit wrapped_at(int bits, bool is_signed) {
+  return counted_as([bits, is_signed](const Trial&, Int128 right) {
+    const Int128 range = Int128{1} << bits;
+    const Int128 kept = right % range;
+    if (!is_signed) return kept;
+    if (kept < range / 2) throw Error(ErrorKind::data, "the sign does not show");
+    return kept - range;
+  });
+}
+
+std::vector<Mistake> count_list() {
+  const std::vector<std::string> all = {"kv-cache-size", "training-compute", "score-entries", "swiglu-width"};
+  const std::string wide = "count in 64-bit integers or doubles";
+  const std::string wider = "count in 128-bit integers or doubles";
+  return {
       {"cache-size-keys-only",
        {"kv-cache-size"},
        "values are not counted",
        "count keys and values: twice",
        "",
-       [](Trial& trial) {
-         trial.afterwards.push_back([](const Trial&, Results& results) {
-           results[0].value = std::get<Int128>(results[0].value) / 2;
-         });
-         return true;
-       }},
+       counted_as([](const Trial&, Int128 right) { return right / 2; })},
       {"training-without-backward",
        {"training-compute"},
        "only the forward pass is counted",
        "a step is three forward passes: 6 N D",
        "for inference",
-       [](Trial& trial) {
-         trial.afterwards.push_back([](const Trial&, Results& results) {
-           results[0].value = std::get<Int128>(results[0].value) / 3;
-         });
-         return true;
-       }},
+       counted_as([](const Trial&, Int128 right) { return right / 3; })},
+      {"swiglu-width-of-plain-layer",
+       {"swiglu-width"},
+       "a gated layer as wide as a plain one has half as many weights again",
+       "take two thirds of 4 d, rounded up to the multiple",
+       "without a gate",
+       counted_as([](const Trial& call, Int128) {
+         return Int128{4} * static_cast<Int128>(call.number("d-model"));
+       })},
+      {"swiglu-width-not-rounded",
+       {"swiglu-width"},
+       "two thirds of 4 d are not rounded up to the multiple",
+       "round up to the multiple",
+       "",
+       counted_as([](const Trial& call, Int128) {
+         return Int128{8} * static_cast<Int128>(call.number("d-model")) / 3;
+       })},
+      {"overflow-of-32-bits", all, "the count does not fit 32 bits, and what is above is lost", wide, "",
+       wrapped_at(32, false)},
+      {"overflow-of-32-bits-signed", all, "the count does not fit 31 bits and a sign", wide, "",
+       wrapped_at(32, true)},
+      {"overflow-of-64-bits", all, "the count does not fit 64 bits, and what is above is lost", wider, "",
+       wrapped_at(64, false)},
+      {"overflow-of-64-bits-signed", all, "the count does not fit 63 bits and a sign", wider, "",
+       wrapped_at(64, true)},
   };
 }
 
@@ -457,7 +521,7 @@ std::vector<Mistake> other_list() {
 
 std::vector<Mistake> cache_mistakes() {
   std::vector<Mistake> all;
-  for (const auto& some : {cache_list, code_list, other_list}) {
+  for (const auto& some : {cache_list, code_list, other_list, count_list}) {
     std::vector<Mistake> more = some();
     std::move(more.begin(), more.end(), std::back_inserter(all));
   }

@@ -41,7 +41,8 @@ double largest_magnitude(const std::vector<double>& numbers) {
 
 double residual_at(double found, double expected, double largest) {
   const double away = distance(found, expected);
-  return away == 0 ? 0 : away / (std::fabs(expected) + std::max(largest, std::numeric_limits<double>::min()));
+  if (away == 0 || away == infinity) return away;
+  return away / (std::fabs(expected) + std::max(largest, std::numeric_limits<double>::min()));
 }
 
 template <class Holds>

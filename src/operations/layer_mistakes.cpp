@@ -58,8 +58,8 @@ Commit with_constant(std::string name, double value) {
 /// The first result computed in another way.
 Commit computed_as(std::function<Matrix(const Trial&)> compute) {
   return [compute](Trial& trial) {
-    trial.instead = [compute](const Trial& call) { return Results{array_result("output", compute(call))}; };
-    return true;
+    return trial.compute_by(
+        [compute](const Trial& call) { return Results{array_result("output", compute(call))}; });
   };
 }
 
@@ -80,6 +80,8 @@ Matrix total(const Matrix& a, const Matrix& b) {
   return result;
 }
 
+const double pi = std::acos(-1.0);
+
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // --- norms
@@ -88,7 +90,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 /// should be.
 struct RowNorm {
   bool remove_mean;
-  double (*divisor)(double sum_of_squares, double count, double eps);
+  long double (*divisor)(long double sum_of_squares, double count, double eps);
 };
 
 Matrix normed_as(const Trial& call, const RowNorm& norm) {
@@ -99,33 +101,30 @@ Matrix normed_as(const Trial& call, const RowNorm& norm) {
   for (std::size_t row = 0; row < x.shape(0); ++row) {
     const std::span<double> values = row_of(x, row);
     const double count = static_cast<double>(values.size());
-    const double mean = norm.remove_mean ? std::accumulate(values.begin(), values.end(), 0.0) / count : 0.0;
-    double squares = 0;
-    for (double& value : values) {
-      value -= mean;
-      squares += value * value;
+    const long double mean =
+        norm.remove_mean ? std::accumulate(values.begin(), values.end(), 0.0L) / count : 0;
+    long double squares = 0;  // in extended range: squares of large numbers overflow a double
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    const long double divisor = norm.divisor(squares, count, call.number("eps"));
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      const double unit = static_cast<double>((values[j] - mean) / divisor);
+      values[j] = unit * ((gain ? (*gain)(j) : 1.0) + offset) + (bias ? (*bias)(j) : 0.0);
     }
-    const double divisor = norm.divisor(squares, count, call.number("eps"));
-    for (std::size_t j = 0; j < values.size(); ++j)
-      values[j] = values[j] / divisor * ((gain ? (*gain)(j) : 1.0) + offset) + (bias ? (*bias)(j) : 0.0);
   }
   return x;
 }
 
 /// The divisor of the caller's kind of norm.
-Commit divided_by(double (*divisor)(double, double, double)) {
+Commit divided_by(long double (*divisor)(long double, double, double)) {
   return computed_as([divisor](const Trial& call) {
     return normed_as(call, {call.option("kind") == "layer", divisor});
   });
 }
 
 Matrix normed_columns(const Trial& call) {
-  Trial turned(call);
-  turned.instead = nullptr;
+  Trial turned = call.computed_plainly();
+  turned.inputs = Inputs();
   turned.inputs.set("x", to_array(transposed(call.inputs.matrix("x"))));
-  Inputs plain;
-  plain.set("x", turned.inputs.array("x"));
-  turned.inputs = plain;
   return transposed(to_matrix(std::get<Array>(turned.run_operation()[0].value), "output"));
 }
 
@@ -133,21 +132,29 @@ std::vector<Mistake> norm_mistakes() {
   const std::vector<std::string> in = {"norm"};
   return {
       {"norm-unbiased-variance", in, "the variance is divided by n - 1", "divide the sum of squares by n", "",
-       divided_by([](double squares, double n, double eps) { return std::sqrt(squares / (n - 1) + eps); })},
+       divided_by(
+           [](long double squares, double n, double eps) { return std::sqrt(squares / (n - 1) + eps); })},
       {"norm-eps-outside-root", in, "eps is added to the deviation and not to the variance",
        "add eps inside the root: sqrt(variance + eps)", "",
-       divided_by([](double squares, double n, double eps) { return std::sqrt(squares / n) + eps; })},
+       divided_by([](long double squares, double n, double eps) { return std::sqrt(squares / n) + eps; })},
       {"norm-unbiased-eps-outside", in, "the deviation is that of n - 1, and eps is added to it",
-       "use sqrt(sum of squares / n + eps)", "",
-       divided_by([](double squares, double n, double eps) { return std::sqrt(squares / (n - 1)) + eps; })},
+       "use sqrt(sum of squares / n + eps)", "", divided_by([](long double squares, double n, double eps) {
+         return std::sqrt(squares / (n - 1)) + eps;
+       })},
       {"norm-eps-missing", in, "without eps a row without spread is 0/0", "add eps inside the root", "",
-       divided_by([](double squares, double n, double) { return std::sqrt(squares / n); })},
+       divided_by([](long double squares, double n, double) { return std::sqrt(squares / n); })},
       {"norm-root-missing", in, "rows are divided by the variance and not by its root",
        "divide by sqrt(variance + eps)", "",
-       divided_by([](double squares, double n, double eps) { return squares / n + eps; })},
+       divided_by([](long double squares, double n, double eps) { return squares / n + eps; })},
       {"norm-by-length", in, "rows are divided by their length, so they are sqrt(d) too small",
        "divide by the root of the mean of the squares, not of their sum", "in L2 normalisation",
-       divided_by([](double squares, double, double eps) { return std::sqrt(squares + eps); })},
+       divided_by([](long double squares, double, double eps) { return std::sqrt(squares + eps); })},
+      {"norm-squares-overflow", in, "squares of large numbers overflow to infinity, so the row becomes zeros",
+       "scale the row before it is squared, or sum in a wider type", "",
+       divided_by([](long double squares, double n, double eps) {
+         const double sum = static_cast<double>(squares);
+         return static_cast<long double>(std::sqrt(sum / n + eps));
+       })},
       {"norm-mean-removed", in, "a root-mean-square norm does not remove the mean",
        "divide by the root mean square and leave the mean", "in layer norm (--kind layer)",
        [](Trial& trial) { return trial.option("kind") == "rms" && trial.set("kind", "layer"); }},
@@ -202,6 +209,21 @@ std::vector<Mistake> activation_mistakes() {
          if (!trial.option("kind").starts_with("gelu")) return false;
          return computed_as([](const Trial& call) {
            return elementwise(call.inputs.matrix("x"), [](double x) { return x * sigmoid(1.702 * x); });
+         })(trial);
+       }},
+      {"gelu-tail-cancelled",
+       {"activation"},
+       "1 + erf (or 1 + tanh) cancels far below zero, where only its last digits are left",
+       "use erfc: x/2 erfc(-x/sqrt 2)",
+       "where x stays above -5",
+       [](Trial& trial) {
+         if (!trial.option("kind").starts_with("gelu")) return false;
+         return computed_as([](const Trial& call) {
+           const bool with_erf = call.option("kind") == "gelu";
+           return elementwise(call.inputs.matrix("x"), [with_erf](double x) {
+             const double inner = std::sqrt(2 / pi) * (x + 0.044715 * x * x * x);
+             return 0.5 * x * (1 + (with_erf ? std::erf(x / std::sqrt(2.0)) : std::tanh(inner)));
+           });
          })(trial);
        }},
       {"silu-for-gelu", everywhere, "SiLU and GELU are alike but not the same", exact,
@@ -285,13 +307,11 @@ std::vector<Mistake> activation_mistakes() {
 
 Matrix zeros_like(const Matrix& a) { return zeros(a.shape(0), a.shape(1)); }
 
-Matrix output_of(const Trial& trial) {
-  return to_matrix(std::get<Array>(trial.run_operation()[0].value), "output");
-}
+Matrix output_of(const Trial& trial) { return to_matrix(std::get<Array>(trial.run()[0].value), "output"); }
 
 // What the two halves of a block add to x.
 Matrix attention_half(const Trial& block) {
-  Trial half(block.operation(), block.options(), block.inputs);
+  Trial half = block.computed_plainly();
   const char* down = block.inputs.has("w-down") ? "w-down" : "w2";
   half.inputs.set(down, to_array(zeros_like(block.inputs.matrix(down))));
   if (block.inputs.has("b2")) with_constant("b2", 0)(half);
@@ -362,7 +382,8 @@ std::vector<Mistake> block_mistakes() {
        "normalise what goes into attention and feed-forward layer, not the sums",
        "in post-norm models (BERT)", computed_as([](const Trial& call) {
          const Matrix x = call.inputs.matrix("x");
-         const Trial attention(*find_operation("multi-head"), call.options(), call.inputs);
+         Trial attention(*find_operation("multi-head"), call.options(), call.inputs);
+         attention.attention = call.attention;
          const Matrix y = normed(call, total(x, output_of(attention)), "1");
          return normed(call, total(y, plain_feed_forward(call, y)), "2");
        })},
@@ -408,7 +429,7 @@ bool renormalises(const Trial& trial) { return trial.option("no-renormalize").em
 // The routing with other logits behind the same experts.
 Commit routed_as(std::function<void(const Trial&, Matrix& logits, Routing&)> change) {
   return [change](Trial& trial) {
-    trial.instead = [change](const Trial& call) {
+    return trial.compute_by([change](const Trial& call) {
       Matrix logits = call.inputs.matrix("logits");
       const auto chosen = static_cast<std::size_t>(call.number("k"));
       Routing routing = route(logits, chosen, renormalises(call));
@@ -426,8 +447,7 @@ Commit routed_as(std::function<void(const Trial&, Matrix& logits, Routing&)> cha
       results.push_back(whole_result("experts", experts));
       results.push_back(array_result("weights", routing.weights));
       return results;
-    };
-    return true;
+    });
   };
 }
 
@@ -471,6 +491,29 @@ void softmax_over_tokens(const Trial&, Matrix& logits, Routing& routing) {
   }
 }
 
+void weights_over_tokens(const Trial& call, Matrix& logits, Routing& routing) {
+  routing = route(logits, static_cast<std::size_t>(call.number("k")), false);
+  for (std::size_t n = 0; n < routing.weights.shape(1); ++n) {
+    double sum = 0;
+    for (std::size_t row = 0; row < routing.weights.shape(0); ++row) sum += routing.weights(row, n);
+    for (std::size_t row = 0; row < routing.weights.shape(0); ++row) routing.weights(row, n) /= sum;
+  }
+}
+
+// The softmax without its maximum taken out.
+void overflowing_softmax(const Trial& call, Matrix& logits, Routing& routing) {
+  for (std::size_t row = 0; row < routing.experts.size(); ++row) {
+    double all = 0;
+    double chosen = 0;
+    for (const double logit : row_of(logits, row)) all += std::exp(logit);
+    for (const std::size_t expert : routing.experts[row]) chosen += std::exp(logits(row, expert));
+    for (std::size_t n = 0; n < routing.experts[row].size(); ++n) {
+      const double own = std::exp(logits(row, routing.experts[row][n]));
+      routing.weights(row, n) = own / (renormalises(call) ? chosen : all);
+    }
+  }
+}
+
 void best_expert_twice(const Trial&, Matrix&, Routing& routing) {
   for (auto& row : routing.experts) std::fill(row.begin(), row.end(), row.front());
 }
@@ -506,6 +549,11 @@ std::vector<Mistake> expert_list() {
        "weigh them by the router's probabilities", "", routed_as(equal_weights)},
       {"experts-softmax-over-tokens", in, "the softmax runs over the tokens",
        "take the softmax over the experts", "", routed_as(softmax_over_tokens)},
+      {"experts-weights-over-tokens", in, "the weights of a choice are divided by their sum over the tokens",
+       "divide by the sum over the chosen experts of one token", "", routed_as(weights_over_tokens)},
+      {"experts-softmax-overflow", in, "exp of large logits overflows, and inf/inf is NaN",
+       "subtract the largest logit before the exponential", "where logits stay below 700",
+       routed_as(overflowing_softmax)},
       {"experts-all-mixed",
        {"moe-mix"},
        "all experts are mixed, not the chosen ones",

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "operations/attention_call.hpp"
+#include "operations/rope_use.hpp"
 
 namespace attnlab {
 namespace {
@@ -47,11 +48,12 @@ Trial::Trial(const Operation& called, const OptionSet& options, Inputs arrays)
 
 Trial::Trial(const Trial& other)
     : inputs(other.inputs),
-      instead(other.instead),
       afterwards(other.afterwards),
       attention(other.attention),
+      rope(other.rope),
       operation_(other.operation_),
-      session_(other.operation_->start()) {
+      session_(other.operation_->start()),
+      instead_(other.instead_) {
   copy_options(other.session_->options, session_->options);
 }
 
@@ -73,8 +75,24 @@ bool Trial::set(std::string_view name, const std::string& text) {
 
 bool Trial::set(std::string_view name, double value) { return set(name, shortest(value)); }
 
+bool Trial::compute_by(std::function<Results(const Trial&)> instead) {
+  if (instead_) return false;
+  instead_ = std::move(instead);
+  return true;
+}
+
+Trial Trial::computed_plainly() const {
+  Trial plain(*this);
+  plain.instead_ = nullptr;
+  plain.afterwards.clear();
+  return plain;
+}
+
 Results Trial::run() const {
-  Results results = instead ? instead(*this) : attention.empty() ? run_operation() : run_attention(*this);
+  Results results = instead_             ? instead_(*this)
+                    : !rope.empty()      ? run_rope(*this)
+                    : !attention.empty() ? run_attention(*this)
+                                         : run_operation();
   for (const auto& change : afterwards) change(*this, results);
   return results;
 }

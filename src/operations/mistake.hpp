@@ -14,6 +14,7 @@
 namespace attnlab {
 
 struct AttentionMistake;
+struct RopeUse;
 
 /// One call of an operation, to be changed before it runs: its options, its arrays, what becomes of its
 /// results.
@@ -27,12 +28,17 @@ class Trial {
   const Operation& operation() const { return *operation_; }
   const OptionSet& options() const { return session_->options; }
   Inputs inputs;
-  /// Computes in place of the operation where set.
-  std::function<Results(const Trial&)> instead;
   /// Changes the results, in this order.
   std::vector<std::function<void(const Trial&, Results&)>> afterwards;
   /// Faults in the attention that the operation consists of or contains.
   std::vector<std::shared_ptr<const AttentionMistake>> attention;
+  /// Faults in the rotary embedding that the operation consists of; false where one cannot be made.
+  std::vector<std::function<bool(RopeUse&)>> rope;
+
+  /// Computes in place of the operation; false where another mistake does so already.
+  bool compute_by(std::function<Results(const Trial&)> instead);
+  /// The same call, computed by the operation itself; faults in its attention stay.
+  Trial computed_plainly() const;
 
   /// The text of an option; empty when there is none of that name or it is not given.
   std::string option(std::string_view name) const;
@@ -42,14 +48,16 @@ class Trial {
   bool set(std::string_view name, const std::string& text);
   bool set(std::string_view name, double value);
 
-  /// What the operation gives with all of that.
+  /// What the operation gives with all of that. Throws what the operation throws, and Error(data) where a
+  /// fault cannot be made.
   Results run() const;
-  /// What the operation itself gives, without `instead` and `afterwards`.
+  /// What the operation itself gives, without faults other than in options and arrays.
   Results run_operation() const { return session_->run(inputs); }
 
  private:
   const Operation* operation_;
   std::unique_ptr<OperationSession> session_;
+  std::function<Results(const Trial&)> instead_;
 };
 
 /// Sets the options of `to` that `from` has as well and that are given there.

@@ -5,137 +5,54 @@
 #include <limits>
 #include <utility>
 
-#include "core/statistics.hpp"
 #include "io/half.hpp"
 #include "operations/attention_call.hpp"
+#include "operations/rope_use.hpp"
 
 namespace attnlab {
 namespace {
 
-// A rotary embedding about to be used, wherever that is.
-struct RopeUse {
-  RotaryParams params;
-  std::size_t width = 0;
-  Rope rope;
-  std::vector<double> query_positions;
-  std::vector<double> key_positions;  // the only ones where one array is rotated
-  double query_factor = 1;            // multiplies rotated queries
-  double key_factor = 1;
-
-  // The rope of changed parameters.
-  bool remake() {
-    rope = params.rope(width, key_positions);
-    return true;
-  }
-};
-
-using RopeChange = std::function<bool(RopeUse&)>;
-
-RotaryParams rotary_params(const Trial& trial) {
-  const std::unique_ptr<OperationSession> session = find_operation("rope")->start();
-  copy_options(trial.options(), session->options);
-  return *static_cast<const RotaryParams*>(session->parameters.get());
+void turn_heads(Matrix& packed, std::size_t num_heads, const RopeUse& use,
+                const std::vector<double>& positions) {
+  std::vector<Matrix> heads;
+  for (std::size_t head = 0; head < num_heads; ++head)
+    heads.push_back(use.turn(head_columns(packed, head, num_heads), positions, use.rope));
+  packed = concatenated(heads);
 }
 
-// As the operations use it.
-RopeUse rope_use(const Trial& trial) {
-  RopeUse use;
-  use.params = rotary_params(trial);
-  const std::string& name = trial.operation().name;
-  if (name == "rope-frequencies") {
-    use.params.style = RopeStyle::half;
-    use.width = static_cast<std::size_t>(trial.number("dim"));
-  } else if (name == "rope") {
-    const Matrix x = trial.inputs.matrix("x");
-    use.width = x.shape(1);
-    use.key_positions = trial.inputs.has("pos") ? trial.inputs.numbers("pos") : counted_positions(x.shape(0));
-  } else {
-    use.width = trial.inputs.matrix("query").shape(1);
-    const Matrix pairs = trial.inputs.matrix("pairs");
-    for (std::size_t n = 0; n < pairs.shape(0); ++n) {
-      use.query_positions.push_back(pairs(n, 0));
-      use.key_positions.push_back(pairs(n, 1));
-    }
-    use.rope = use.params.rope(use.width, {pairs.begin(), pairs.end()});
-    return use;
-  }
-  use.remake();
-  return use;
-}
-
-Matrix turned(const Matrix& x, double position, const Rope& rope, double factor) {
-  Matrix rotated_row = rotated(x, {position}, rope);
-  for (double& value : rotated_row) value *= factor;
-  return rotated_row;
-}
-
-Results results_of(const Trial& trial, const RopeUse& use) {
-  const std::string& name = trial.operation().name;
-  if (name == "rope-frequencies") {
-    return {array_result("inv_freq", std::vector<double>(use.rope.inv_freq.begin(), use.rope.inv_freq.end())),
-            {"attention_factor", use.rope.attention_factor}};
-  }
-  if (name == "rope")
-    return {array_result("output", rotated(trial.inputs.matrix("x"), use.key_positions, use.rope))};
-  std::vector<double> scores;
-  for (std::size_t n = 0; n < use.query_positions.size(); ++n) {
-    const Matrix query =
-        turned(trial.inputs.matrix("query"), use.query_positions[n], use.rope, use.query_factor);
-    const Matrix key = turned(trial.inputs.matrix("key"), use.key_positions[n], use.rope, use.key_factor);
-    scores.push_back(dot(elements(query), elements(key)));
-  }
-  return {array_result("scores", scores)};
-}
-
-bool commit_in_rope(const RopeChange& change, Trial& trial) {
-  const auto committed = [change](const Trial& call, RopeUse& use) {
-    use = rope_use(call);
-    return change(use);
-  };
-  RopeUse use;
-  if (!committed(trial, use)) return false;
-  // The array may be changed by a second mistake before it is used.
-  trial.instead = [committed](const Trial& call) {
-    RopeUse changed;
-    committed(call, changed);
-    return results_of(call, changed);
-  };
-  return true;
-}
-
-bool commit_in_attention(const RopeChange& change, Trial& trial) {
-  const auto use_of = [](const AttentionCall& call, const HeadsOptions& heads) {
+// In an attention: its heads get the changed embedding. Faults of one attention change it one after the
+// other.
+AttentionMistake rope_in_attention(const RopeChange& change) {
+  return {.heads = [change](AttentionCall& call, HeadsOptions& heads) {
+    if (!heads.rope) return false;
     RopeUse use;
     use.params = call.params.rotary;
-    use.params.style = *call.params.rope;
+    use.params.style = heads.rope->style;
     use.width = call.key_width();
     use.rope = *heads.rope;
     use.query_positions = heads.query_positions;
     use.key_positions = heads.key_positions;
-    return use;
-  };
-  const AttentionCall call = attention_call(trial);
-  if (!call.params.rope) return false;
-  RopeUse use = use_of(call, call.options());
-  if (!change(use)) return false;
-  trial.attention.push_back(std::make_shared<const AttentionMistake>(
-      AttentionMistake{.heads = [change, use_of](const AttentionCall& wrong, HeadsOptions& heads) {
-        if (!heads.rope) return;
-        RopeUse changed = use_of(wrong, heads);
-        change(changed);
-        heads.rope = changed.rope;
-        heads.query_positions = changed.query_positions;
-        heads.key_positions = changed.key_positions;
-        if (changed.query_factor * changed.key_factor == 1) return;
-        const double factor = changed.query_factor * changed.key_factor;
-        const auto options_of = heads.options_of;
-        heads.options_of = [options_of, factor, scale = wrong.scale()](std::size_t head) {
-          AttentionOptions own = options_of(head);
-          own.scale = scale * factor;
-          return own;
-        };
-      }}));
-  return true;
+    if (!change(use)) return false;
+    call.params.rotary = use.params;
+    heads.rope = use.rope;
+    heads.query_positions = use.query_positions;
+    heads.key_positions = use.key_positions;
+    if (use.turn != rotated) {
+      if (heads.qk_norm) return false;  // the norm comes first
+      turn_heads(call.query, heads.num_heads, use, use.query_positions);
+      turn_heads(call.key, heads.num_kv_heads, use, use.key_positions);
+      heads.rope.reset();
+    }
+    const double factor = use.query_factor * use.key_factor;
+    if (factor == 1) return true;
+    const auto options_of = heads.options_of;
+    heads.options_of = [options_of, factor, scale = call.scale()](std::size_t head) {
+      AttentionOptions own = options_of(head);
+      own.scale = own.scale.value_or(scale) * factor;
+      return own;
+    };
+    return true;
+  }};
 }
 
 const std::vector<std::string> rotated_anywhere = {
@@ -145,10 +62,14 @@ Mistake rope_mistake(std::string name, std::string why, std::string remedy, Rope
                      std::string right_when = {}) {
   Mistake mistake{std::move(name),   rotated_anywhere,      std::move(why),
                   std::move(remedy), std::move(right_when), {}};
-  mistake.commit = [change](Trial& trial) {
-    const std::string& operation = trial.operation().name;
-    const bool alone = operation.starts_with("rope");
-    return alone ? commit_in_rope(change, trial) : commit_in_attention(change, trial);
+  const auto in_attention = std::make_shared<const AttentionMistake>(rope_in_attention(change));
+  mistake.commit = [change, in_attention](Trial& trial) {
+    if (trial.operation().name.starts_with("rope")) {
+      trial.rope.push_back(change);
+    } else {
+      trial.attention.push_back(in_attention);
+    }
+    return true;
   };
   return mistake;
 }
@@ -174,6 +95,26 @@ RopeChange held_as(double (*round)(double)) {
   };
 }
 
+// As `rotated`, with frequencies, angles, cosines and sines as floats.
+Matrix turned_in_single(const Matrix& x, const std::vector<double>& positions, const Rope& rope) {
+  Matrix turned = x;
+  const std::size_t num_pairs = rope.inv_freq.size();
+  const bool interleaved = rope.style == RopeStyle::interleaved;
+  for (std::size_t row = 0; row < x.shape(0); ++row) {
+    for (std::size_t pair = 0; pair < num_pairs; ++pair) {
+      double& first = turned(row, interleaved ? 2 * pair : pair);
+      double& second = turned(row, interleaved ? 2 * pair + 1 : pair + num_pairs);
+      const float angle = static_cast<float>(positions[row]) * static_cast<float>(rope.inv_freq[pair]);
+      const double cosine = rope.attention_factor * std::cos(angle);
+      const double sine = rope.attention_factor * std::sin(angle);
+      const double kept = first;
+      first = kept * cosine - second * sine;
+      second = kept * sine + second * cosine;
+    }
+  }
+  return turned;
+}
+
 double rotary_width(const RopeUse& use) { return static_cast<double>(use.params.width.value_or(use.width)); }
 
 // The blend of Llama 3 with a weight that is linear in the wavelength.
@@ -191,6 +132,12 @@ bool blend_in_wavelength(RopeUse& use) {
   return true;
 }
 
+Mistake simple(std::string name, std::vector<std::string> operations, std::string why, std::string remedy,
+               std::function<bool(Trial&)> commit, std::string right_when = {}) {
+  return {std::move(name),   std::move(operations), std::move(why),
+          std::move(remedy), std::move(right_when), std::move(commit)};
+}
+
 std::vector<Mistake> rope_mistakes() {
   return {
       rope_mistake(
@@ -199,6 +146,29 @@ std::vector<Mistake> rope_mistakes() {
           "pair columns as the weights were trained, or permute them once (--style)",
           [](RopeUse& use) {
             use.rope.style = use.rope.style == RopeStyle::half ? RopeStyle::interleaved : RopeStyle::half;
+            return true;
+          },
+          "for weights stored in the other layout"),
+      simple(
+          "rope-columns-not-permuted", {"rope"},
+          "the columns keep the order of the other pairing, so other columns turn together",
+          "permute the columns once when the pairing changes: even ones first, then odd ones, for halves",
+          [](Trial& trial) {
+            const Matrix x = trial.inputs.matrix("x");
+            const std::size_t turning =
+                static_cast<std::size_t>(trial.number("rotary-dim", static_cast<double>(x.shape(1))));
+            const std::vector<std::size_t> order = interleaved_to_half(turning, x.shape(1));
+            Matrix moved = x;
+            for (std::size_t row = 0; row < x.shape(0); ++row) {
+              for (std::size_t to = 0; to < order.size(); ++to) {
+                if (trial.option("style") == "half") {
+                  moved(row, order[to]) = x(row, to);
+                } else {
+                  moved(row, to) = x(row, order[to]);
+                }
+              }
+            }
+            trial.inputs.set("x", to_array(moved));
             return true;
           },
           "for weights stored in the other layout"),
@@ -262,10 +232,12 @@ std::vector<Mistake> rope_mistakes() {
                      use.params.width.reset();
                      return use.remake();
                    }),
-      rope_mistake("rope-float32-angles",
-                   "frequencies and positions in single precision drift at far positions",
+      rope_mistake("rope-float32-angles", "angles in single precision drift at far positions",
                    "form angles in double precision",
-                   held_as([](double x) { return static_cast<double>(static_cast<float>(x)); })),
+                   [](RopeUse& use) {
+                     use.turn = turned_in_single;
+                     return !use.key_positions.empty();
+                   }),
       rope_mistake("rope-bfloat16-angles",
                    "frequencies and positions in 16-bit brain floats: whole positions are lost",
                    "form angles in single precision at least",
@@ -350,12 +322,6 @@ std::vector<Mistake> rope_mistakes() {
 
 // --- ALiBi, sinusoidal encodings, counted positions
 
-Mistake simple(std::string name, std::vector<std::string> operations, std::string why, std::string remedy,
-               std::function<bool(Trial&)> commit, std::string right_when = {}) {
-  return {std::move(name),   std::move(operations), std::move(why),
-          std::move(remedy), std::move(right_when), std::move(commit)};
-}
-
 // The result of that name computed anew from itself.
 std::function<bool(Trial&)> result_as(std::string name, std::function<void(const Trial&, Array&)> change) {
   return [name, change](Trial& trial) {
@@ -370,31 +336,30 @@ std::function<bool(Trial&)> result_as(std::string name, std::function<void(const
 
 // ALiBi with `bias(query, key)` times the slope where -|query - key| is right.
 std::function<bool(Trial&)> alibi_as(double (*bias)(double query, double key)) {
-  return [bias](Trial& trial) {
-    const AttentionCall call = attention_call(trial);
+  const auto heads_with = [bias](AttentionCall& call, HeadsOptions& heads) {
     if (!call.params.alibi && !call.params.alibi_slope) return false;
-    trial.attention.push_back(std::make_shared<const AttentionMistake>(
-        AttentionMistake{.heads = [bias](const AttentionCall& wrong, HeadsOptions& heads) {
-          AttentionCall plain = wrong;
-          plain.params.alibi = false;
-          plain.params.alibi_slope.reset();
-          const std::vector<double> slopes =
-              wrong.params.alibi ? alibi_slopes(wrong.params.num_heads)
-                                 : std::vector<double>(wrong.params.num_heads, *wrong.params.alibi_slope);
-          const auto options_of = plain.options().options_of;
-          const std::vector<double> queries = heads.query_positions;
-          const std::vector<double> keys = heads.key_positions;
-          heads.options_of = [=](std::size_t head) {
-            AttentionOptions own = options_of(head);
-            Matrix added = own.bias.value_or(zeros(queries.size(), keys.size()));
-            for (std::size_t i = 0; i < queries.size(); ++i) {
-              for (std::size_t j = 0; j < keys.size(); ++j)
-                added(i, j) += slopes[head] * bias(queries[i], keys[j]);
-            }
-            own.bias = added;
-            return own;
-          };
-        }}));
+    AttentionCall plain = call;
+    plain.params.alibi = false;
+    plain.params.alibi_slope.reset();
+    const std::vector<double> slopes =
+        call.params.alibi ? alibi_slopes(call.params.num_heads)
+                          : std::vector<double>(call.params.num_heads, *call.params.alibi_slope);
+    const std::vector<double> queries = heads.query_positions;
+    const std::vector<double> keys = heads.key_positions;
+    heads.options_of = [=, options_of = plain.options().options_of](std::size_t head) {
+      AttentionOptions own = options_of(head);
+      Matrix added = own.bias.value_or(zeros(queries.size(), keys.size()));
+      for (std::size_t i = 0; i < queries.size(); ++i) {
+        for (std::size_t j = 0; j < keys.size(); ++j) added(i, j) += slopes[head] * bias(queries[i], keys[j]);
+      }
+      own.bias = added;
+      return own;
+    };
+    return true;
+  };
+  return [shared =
+              std::make_shared<const AttentionMistake>(AttentionMistake{.heads = heads_with})](Trial& trial) {
+    trial.attention.push_back(shared);
     return true;
   };
 }
@@ -488,13 +453,29 @@ std::vector<Mistake> other_mistakes() {
             return true;
           },
           "for tables that keep rows for padding, as in RoBERTa and OPT"),
+      simple(
+          "learned-positions-one-less", {"learned-positions"},
+          "1 is subtracted from positions that count from 0", "row 0 of the table belongs to position 0",
+          [](Trial& trial) {
+            Array positions = trial.inputs.array("pos");
+            for (double& position : positions.values) position = std::max(position - 1, 0.0);
+            trial.inputs.set("pos", positions);
+            return true;
+          },
+          "where positions count from 1"),
       simple("positions-of-columns", {"positions"}, "padding counts as a position",
              "count real tokens only: cumulative sum of the mask minus 1",
-             result_as("positions",
-                       [](const Trial&, Array& positions) {
-                         for (std::size_t n = 0; n < positions.values.size(); ++n)
-                           positions.values[n] = static_cast<double>(n % positions.shape[1]);
-                       })),
+             [](Trial& trial) {
+               trial.afterwards.push_back([](const Trial& call, Results& results) {
+                 const double columns = static_cast<double>(call.inputs.matrix("mask").shape(1));
+                 std::vector<double>& positions = std::get<Array>(results[0].value).values;
+                 for (std::size_t n = 0; n < positions.size(); ++n)
+                   positions[n] = std::fmod(static_cast<double>(n), columns);
+                 std::vector<double>& next = std::get<Array>(results[1].value).values;
+                 std::fill(next.begin(), next.end(), columns);
+               });
+               return true;
+             }),
   };
 }
 

@@ -92,6 +92,19 @@ void add_attention(Scenes& scenes) {
   Trial& padded = scenes.attention(causal);
   padded.inputs.set("mask", flags(scenes.rng, all));
   padded.inputs.set("key-padding", flags(scenes.rng, {length}));
+  Trial& spoiled = scenes.attention({});
+  Array value = spoiled.inputs.array("value");
+  std::fill_n(value.values.end() - static_cast<std::ptrdiff_t>(value.shape[1]), value.shape[1], std::nan(""));
+  spoiled.inputs.set("value", value);
+  spoiled.inputs.set("key-padding", flags(scenes.rng, {length}));  // hides the last key
+  Trial& broken = scenes.attention({});
+  Array query = broken.inputs.array("query");
+  query.values[1] = std::nan("");
+  broken.inputs.set("query", query);
+  Trial& low = scenes.attention(causal);
+  low.set("scale", -5000);
+  low.inputs.set("key", low.inputs.array("query"));
+
   scenes.attention({}).inputs.set("bias", normal_array(scenes.rng, all));
   Trial& dropping = scenes.attention({{"dropout", "0.25"}});
   dropping.inputs.set("dropout-keep", flags(scenes.rng, all));
@@ -103,6 +116,10 @@ void add_attention(Scenes& scenes) {
   scenes.attention(rope, length, keys);
   scenes.attention(with(rope, {{"heads", "2"}, {"rope-dim", "2"}}));
   scenes.attention(with(rope, {{"rope-scaling", "yarn"}, {"rope-factor", "4"}}));
+  Trial& zero = scenes.attention({{"heads", "2"}, {"qk-norm", "rms"}});
+  Array key = zero.inputs.array("key");
+  std::fill_n(key.values.begin(), key.shape[1], 0.0);
+  zero.inputs.set("key", key);
   Trial& normed = scenes.attention(with(rope, {{"heads", "2"}, {"qk-norm", "rms"}, {"eps", "0.01"}}));
   normed.inputs.set("gain", normal_array(scenes.rng, {scenes.head_dim()}));
 }
@@ -143,6 +160,8 @@ void add_attention_layers(Scenes& scenes) {
   const std::size_t d = scenes.head_dim();
   scenes.add("lookup", {{"temperature", "0.5"}},
              {{"query", {length, d}}, {"keys", {length + 1, d}}, {"values", {length + 1, 3}}});
+  scenes.add("lookup", {{"temperature", "0"}},
+             {{"query", {1, d}}, {"keys", {length, d}}, {"values", {length, 2}}});
   scenes.add("split-qkv", {{"heads", "2"}}, {{"qkv", {length, 6 * d}}});
   scenes.add("split-qkv", {{"heads", "3"}, {"layout", "per-head"}}, {{"qkv", {length, 9 * d}}});
   scenes.add("low-rank-attention", {},
@@ -202,6 +221,13 @@ void add_layers(Scenes& scenes) {
   }
   for (const char* kind : {"gelu", "gelu-tanh", "silu", "relu"})
     scenes.add("activation", {{"kind", kind}}, {{"x", {length, width}}});
+  for (const char* kind : {"gelu", "gelu-tanh"}) {
+    Trial& tail = scenes.add("activation", {{"kind", kind}});
+    tail.inputs.set("x", counted(-9.5 - static_cast<double>(scenes.more), 2));
+  }
+  Array large = normal_array(scenes.rng, {length, width});
+  for (double& x : large.values) x *= 1e200;
+  scenes.add("norm", {{"kind", scenes.more % 2 == 0 ? "rms" : "layer"}}).inputs.set("x", large);
   scenes.add("swiglu", {}, {{"gate", {length, width}}, {"up", {length, width}}});
   scenes.add("swiglu-ffn", {},
              {{"x", {length, 4}}, {"w-gate", {4, width}}, {"w-up", {4, width}}, {"w-down", {width, 4}}});
@@ -213,6 +239,8 @@ void add_layers(Scenes& scenes) {
     scenes.add("moe-mix", options, {{"logits", {length, 5}}, {"expert-outputs", {5, 3}}});
     Array tied = normal_array(scenes.rng, {length, 5});
     for (double& logit : tied.values) logit = std::round(logit);
+    scenes.add("moe-route", options).inputs.set("logits", tied);
+    for (double& logit : tied.values) logit += 800;
     scenes.add("moe-route", options).inputs.set("logits", tied);
   }
 }
@@ -230,19 +258,26 @@ void add_caches(Scenes& scenes) {
   Trial& paged = scenes.add("kv-paged", {{"length", std::to_string(3 + scenes.more % 3)}},
                             {{"query", {2, d}}, {"pool-k", {5, 2, d}}, {"pool-v", {5, 2, d}}});
   paged.inputs.set("block-table", {{3}, {4, 1, 2}});
-  for (const char* scheme : {"affine", "symmetric"})
-    scenes.add("kv-quantize", {{"scheme", scheme}, {"bits", "4"}}, {{"x", {length, d}}});
+  for (const char* scheme : {"affine", "symmetric"}) {
+    Array x = normal_array(scenes.rng, {length, d});
+    std::fill_n(x.values.begin(), d, 0.0);
+    scenes.add("kv-quantize", {{"scheme", scheme}, {"bits", "4"}}).inputs.set("x", x);
+  }
   Array codes = normal_array(scenes.rng, {length, d + 1});
   for (double& code : codes.values) code = std::clamp(std::round(4 * code), -8.0, 7.0);
   scenes.add("kv-pack4", {}).inputs.set("codes", codes);
 }
 
 void add_counts(Scenes& scenes) {
-  const std::string length = std::to_string(1000 * (scenes.more + 1));
-  scenes.add("kv-cache-size", {{"layers", "32"}, {"kv-heads", "8"}, {"head-dim", "128"}, {"length", length}});
-  scenes.add("training-compute", {{"parameters", "124439808"}, {"tokens", length}});
-  scenes.add("score-entries", {{"length", std::to_string(70000 + scenes.more)}});
-  scenes.add("swiglu-width", {{"d-model", std::to_string(1024 * (scenes.more + 1))}});
+  const std::string more = std::to_string(scenes.more + 1);
+  const Options cache = {{"layers", "32"}, {"kv-heads", "8"}, {"head-dim", "128"}};
+  scenes.add("kv-cache-size", with(cache, {{"length", more + "000"}}));
+  scenes.add("kv-cache-size", with(cache, {{"length", more + "000000"}}));
+  scenes.add("training-compute", {{"parameters", "124439808"}, {"tokens", more + "000"}});
+  scenes.add("training-compute", {{"parameters", "175000000000"}, {"tokens", more + "00000000000"}});
+  scenes.add("training-compute", {{"parameters", "300000000"}, {"tokens", more + "0000000000"}});
+  for (const char* length : {"70000", "50000"}) scenes.add("score-entries", {{"length", length + more}});
+  scenes.add("swiglu-width", {{"d-model", more + "000"}});
 }
 
 }  // namespace

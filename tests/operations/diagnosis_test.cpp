@@ -29,6 +29,11 @@ std::vector<double> rounded(std::vector<double> values, Round&& round) {
   return values;
 }
 
+// Whether rounding left nothing but zeros.
+bool is_lost(const std::vector<double>& values, const std::vector<double>& exact) {
+  return values != exact && std::all_of(values.begin(), values.end(), [](double x) { return x == 0; });
+}
+
 bool names(const Diagnosis& found, const std::vector<const Mistake*>& mistakes) {
   return std::any_of(found.explanations.begin(), found.explanations.end(),
                      [&](const Explanation& one) { return one.mistakes == mistakes; });
@@ -68,6 +73,7 @@ TEST_CASE("difference: largest absolute and relative difference, NaN and infinit
   CHECK(difference({1, 2, 4}, {1, 2.5, 2}).residual == 2 / (2 + 2.5));
   CHECK(difference({nan, infinity}, {nan, infinity}).residual == 0);
   CHECK(difference({nan}, {1}).max_abs == infinity);
+  for (const double strange : {nan, infinity}) CHECK(difference({1}, {strange}).residual == infinity);
   CHECK(difference({infinity}, {-infinity}).max_abs == infinity);
   CHECK(difference({}, {}).max_abs == 0);
   CHECK(difference({1e-3}, {0}).max_rel == 0);
@@ -138,6 +144,7 @@ TEST_CASE("diagnose: the right answer is never accused in any precision") {
       for (const auto& values :
            {array.values, rounded(array.values, last_bits), rounded(array.values, to_float),
             rounded(array.values, to_bf16), rounded(array.values, to_fp16), rounded(array.values, printed)}) {
+        if (is_lost(values, array.values)) continue;
         CAPTURE(scene.operation().name);
         CAPTURE(name);
         const Diagnosis found = diagnose(scene, name, {array.shape, values}, "yours");

@@ -26,6 +26,31 @@ TEST_CASE("flash: every claim holds for several seeds, causal and peaked too") {
   }
 }
 
+TEST_CASE(
+    "flash: beyond its limit the standard attention is left out and the tiled one is compared row by row") {
+  const Report report = run_experiment(
+      "flash",
+      {{"seq-len", "256,512,1500"}, {"standard-limit", "600"}, {"longest", "64"}, {"causal", "true"}});
+  const Table& table = *report.find_table("memory");
+  const auto text = [&](std::size_t row, const char* column) {
+    return exact_text(table.rows[row][table.column(column)]);
+  };
+  CHECK(text(1, "standard_floats") == "262144");
+  CHECK(text(2, "standard_floats") == "");
+  CHECK(text(2, "tiled_floats") == text(0, "tiled_floats"));
+  const double error = number_of(table.rows[2][table.column("tiled_error")]);
+  CHECK(error > 0);
+  CHECK(error < 1e-6);
+  CHECK(report.passed());
+}
+
+TEST_CASE("flash: peaked scores give what others give and their own errors") {
+  const Report report =
+      run_experiment("flash", {{"seq-len", "64,128"}, {"longest", "64"}, {"peaked", "true"}});
+  CHECK(report.passed());
+  CHECK(run_experiment("flash", {{"seq-len", "600"}, {"longest", "64"}}).passed());
+}
+
 TEST_CASE("flash: storing the scores is noticed") {
   const Report report = run_experiment("flash", {{"seq-len", "128,256"}}, 466, "stores-scores");
   CHECK_FALSE(report.find_check("tiled-memory").passed());
@@ -36,6 +61,6 @@ TEST_CASE("flash: times are marked as the machine's") {
   const Report report = run_experiment("flash", {{"seq-len", "64"}, {"longest", "64"}});
   for (const Column& column : report.find_table("memory")->columns)
     CHECK(column.machine_dependent == (column.name.find("time") != std::string::npos));
-  CHECK_THROWS_WITH_AS(run_experiment("flash", {{"seq-len", "1"}}), "--seq-len: 1 is outside [2, 32768]",
+  CHECK_THROWS_WITH_AS(run_experiment("flash", {{"seq-len", "1"}}), "--seq-len: 1 is outside [2, 1048576]",
                        Error);
 }

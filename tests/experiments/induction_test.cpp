@@ -39,7 +39,8 @@ TEST_CASE("induction: heads that are taken out are named from 1 and whole layers
   const Report report = run_experiment("induction", tiny({{"ablate", "2.1,1.*"}}));
   const Table* ablation = report.find_table("ablation");
   REQUIRE(ablation != nullptr);
-  REQUIRE(ablation->rows.size() == 7);  // nothing, what was asked, layer 1, each of four heads
+  REQUIRE(ablation->rows.size() ==
+          9);  // nothing, what was asked, layer 1, each of four heads, those of layer 1 in two sets
   CHECK(std::get<std::string>(ablation->rows[1][0]) == "2.1,1.*");
   CHECK(number_of(ablation->rows[0][1]) != number_of(ablation->rows[2][1]));
   CHECK_THROWS_WITH_AS(run_experiment("induction", tiny({{"ablate", "1"}})),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "core/error.hpp"
 #include "core/matmul.hpp"
@@ -81,7 +82,8 @@ HeadsResult attend_by_weights(const AttentionCall& call, const HeadsOptions& opt
   return result;
 }
 
-HeadsResult attend(AttentionCall call, const Mistakes& mistakes) {
+// The first two stages of all mistakes.
+HeadsOptions committed(AttentionCall& call, const Mistakes& mistakes) {
   const auto require = [](bool made) {
     if (!made) throw Error(ErrorKind::data, "these options and arrays leave no room for the mistake");
   };
@@ -89,17 +91,51 @@ HeadsResult attend(AttentionCall call, const Mistakes& mistakes) {
     if (mistake->call) require(mistake->call(call));
   }
   HeadsOptions options = call.options();
-  bool by_weights = false;
   for (const auto& mistake : mistakes) {
     if (mistake->heads) require(mistake->heads(call, options));
-    by_weights |= mistake->weights != nullptr;
   }
-  HeadsResult result = by_weights ? attend_by_weights(call, options, mistakes)
-                                  : attention_of_heads(call.query, call.key, call.value, options);
+  return options;
+}
+
+HeadsResult attend_heads(const AttentionCall& call, const HeadsOptions& options, const Mistakes& mistakes) {
+  const bool by_weights =
+      std::any_of(mistakes.begin(), mistakes.end(), [](const auto& one) { return one->weights != nullptr; });
+  return by_weights ? attend_by_weights(call, options, mistakes)
+                    : attention_of_heads(call.query, call.key, call.value, options);
+}
+
+HeadsResult attend(AttentionCall call, const Mistakes& mistakes) {
+  const HeadsOptions options = committed(call, mistakes);
+  HeadsResult result = attend_heads(call, options, mistakes);
   for (const auto& mistake : mistakes) {
     if (mistake->output) mistake->output(call, result.output);
   }
   return result;
+}
+
+template <class Grid>
+Grid picked(const Grid& grid, const std::vector<std::size_t>& rows) {
+  Grid some = Grid::from_shape({rows.size(), grid.shape(1)});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < grid.shape(1); ++j) some(i, j) = grid(rows[i], j);
+  }
+  return some;
+}
+
+// One head as the only one, and some of its queries.
+HeadsOptions picked(const HeadsOptions& options, const Glimpse& glimpse) {
+  HeadsOptions some = options;
+  some.num_heads = some.num_kv_heads = 1;
+  some.query_positions.clear();
+  for (const std::size_t row : glimpse.rows) some.query_positions.push_back(options.query_positions.at(row));
+  some.options_of = [&options, &glimpse](std::size_t) {
+    AttentionOptions own = options.options_of(glimpse.head);
+    if (own.mask) own.mask = picked(*own.mask, glimpse.rows);
+    if (own.bias) own.bias = picked(*own.bias, glimpse.rows);
+    if (own.keep_gain) own.keep_gain = picked(*own.keep_gain, glimpse.rows);
+    return own;
+  };
+  return some;
 }
 
 Matrix added(const Matrix& a, const Matrix& b) {
@@ -127,6 +163,32 @@ Results feed_forward_half(const Trial& block, const Matrix& x) {
 }
 
 }  // namespace
+
+Glimpsed glimpse_of_attention(AttentionCall call, const Mistakes& mistakes, const Glimpse& glimpse) {
+  const std::size_t num_heads = call.params.num_heads;
+  const HeadsOptions options = committed(call, mistakes);
+  const std::size_t head = glimpse.head * options.num_heads / num_heads;
+  const std::size_t kv_head = kv_head_of(head, options.num_heads, options.num_kv_heads);
+  call.query = head_columns(call.query, head, options.num_heads);
+  call.key = head_columns(call.key, kv_head, options.num_kv_heads);
+  call.value = head_columns(call.value, kv_head, options.num_kv_heads);
+  const bool all_rows =
+      std::any_of(mistakes.begin(), mistakes.end(), [](const auto& one) { return one->mixes_rows; });
+  Glimpse computed{head, glimpse.rows};
+  if (all_rows) {
+    computed.rows.resize(call.query.shape(0));
+    std::iota(computed.rows.begin(), computed.rows.end(), std::size_t{0});
+  }
+  call.query = picked(call.query, computed.rows);
+  Attention part = attend_heads(call, picked(options, computed), mistakes).heads[0];
+  if (all_rows) {
+    for (Matrix* grid : {&part.scores, &part.weights, &part.output}) *grid = picked(*grid, glimpse.rows);
+    const Vector lse = part.lse;
+    part.lse = Vector::from_shape({glimpse.rows.size()});
+    for (std::size_t n = 0; n < glimpse.rows.size(); ++n) part.lse(n) = lse(glimpse.rows[n]);
+  }
+  return {std::move(part), head, options.num_heads};
+}
 
 AttentionCall attention_call(const Trial& trial) {
   const std::string& name = trial.operation().name;

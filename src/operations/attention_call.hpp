@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include "operations/attention_parameters.hpp"
 #include "operations/mistake.hpp"
@@ -43,6 +45,25 @@ struct AttentionMistake {
 /// The results of an operation that is or contains an attention, with `trial.attention` committed. Throws
 /// Error(data) where one of them cannot be made.
 Results run_attention(const Trial& trial);
+
+/// Some rows of one head: enough to see that a mistake does not give a caller's numbers.
+struct Glimpse {
+  std::size_t head = 0;
+  std::vector<std::size_t> rows = {};
+};
+
+/// Scores, weights, output and lse of a glimpse.
+struct Glimpsed {
+  Attention part;             ///< its rows alone
+  std::size_t head = 0;       ///< where the head lies among those that the mistakes leave
+  std::size_t num_heads = 1;  ///< that they leave
+};
+
+/// Those rows of that head of `call`, with the mistakes committed but for the last stage: what that does to
+/// the outputs of all heads is left to the caller. Throws Error(data) where a mistake cannot be made.
+Glimpsed glimpse_of_attention(AttentionCall call,
+                              const std::vector<std::shared_ptr<const AttentionMistake>>& mistakes,
+                              const Glimpse& glimpse);
 
 /// The attention that a trial is or contains.
 AttentionCall attention_call(const Trial& trial);

@@ -2,66 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "core/error.hpp"
-#include "io/half.hpp"
+#include "operations/attention_call.hpp"
 
 namespace attnlab {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// What the last digits of each arithmetic leave undecided, relative to the largest number: rounding of the
-// inputs, of the products and of the result, not of one operation.
-const Precision float64{"float64", 1e-12};
-const Precision float32{"float32", 4e-6};
-const Precision float16{"float16", 4e-3};
-const Precision bfloat16{"bfloat16", 3e-2};
-const Precision whole_numbers{"whole numbers", 0};  // codes, counts and indices are right or wrong
-
 // A mistake is named only where it is this much nearer than the right answer.
 constexpr double clearly_nearer = 8;
 
-double distance(double found, double expected) {
-  if (found == expected || (std::isnan(found) && std::isnan(expected))) return 0;
-  const double away = std::fabs(found - expected);
-  return std::isfinite(away) ? away : infinity;
-}
-
-double largest_magnitude(const std::vector<double>& numbers) {
-  double largest = 0;
-  for (const double number : numbers) {
-    if (std::isfinite(number)) largest = std::max(largest, std::fabs(number));
-  }
-  return largest;
-}
-
-double residual_at(double found, double expected, double largest) {
-  const double away = distance(found, expected);
-  if (away == 0 || away == infinity) return away;
-  return away / (std::fabs(expected) + std::max(largest, std::numeric_limits<double>::min()));
-}
-
-template <class Holds>
-bool all_of_numbers(const std::vector<double>& numbers, Holds&& holds) {
-  return std::all_of(numbers.begin(), numbers.end(),
-                     [&](double number) { return !std::isfinite(number) || holds(number); });
-}
+const Precision whole_numbers{"whole numbers", 0};  // codes, counts and indices are right or wrong
 
 bool are_whole(const std::vector<double>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == std::floor(x); });
-}
-
-std::optional<int> decimals_of(const std::vector<double>& numbers) {
-  for (int decimals = 2; decimals <= 7; ++decimals) {
-    const double unit = std::pow(10.0, decimals);
-    if (all_of_numbers(numbers, [&](double number) { return number == std::round(number * unit) / unit; }))
-      return decimals;
-  }
-  return {};
 }
 
 std::vector<std::size_t> index_of(std::size_t flat, const Shape& shape) {
@@ -71,47 +29,6 @@ std::vector<std::size_t> index_of(std::size_t flat, const Shape& shape) {
     flat /= shape[axis];
   }
   return index;
-}
-
-// How differences lie in an array whose last axis is a row; `num_heads` heads lie side by side along the rows
-// of a matrix.
-std::string spread_of(const std::vector<bool>& differs, const std::vector<double>& distances,
-                      const Shape& shape, std::size_t num_heads) {
-  const std::size_t columns = shape.empty() ? 1 : shape.back();
-  const std::size_t rows = differs.size() / std::max<std::size_t>(columns, 1);
-  const std::size_t head_dim = columns % num_heads == 0 ? columns / num_heads : columns;
-  std::vector<bool> in_row(rows), in_column(columns), in_head(columns / head_dim);
-  std::vector<double> of_row(rows);
-  for (std::size_t flat = 0; flat < differs.size(); ++flat) {
-    of_row[flat / columns] = std::max(of_row[flat / columns], distances[flat]);
-    if (!differs[flat]) continue;
-    in_row[flat / columns] = true;
-    in_column[flat % columns] = true;
-    in_head[flat % columns / head_dim] = true;
-  }
-  const auto count = [](const std::vector<bool>& flags) {
-    return std::count(flags.begin(), flags.end(), true);
-  };
-  const auto first = [](const std::vector<bool>& flags) {
-    return std::find(flags.begin(), flags.end(), true) - flags.begin();
-  };
-  if (rows > 1 && count(in_row) == 1) return fmt::format("row {} only", first(in_row));
-  if (in_head.size() > 1 && count(in_head) == 1) return fmt::format("head {} only", first(in_head));
-  if (columns > 1 && count(in_column) == 1) return fmt::format("column {} only", first(in_column));
-  const std::size_t from = static_cast<std::size_t>(first(in_row));
-  if (from > 0 && static_cast<std::size_t>(count(in_row)) == rows - from)
-    return fmt::format("from row {} on", from);
-  const std::size_t third = rows / 3;
-  if (third > 0) {
-    const auto largest = [&](std::size_t begin) {
-      return *std::max_element(of_row.begin() + static_cast<std::ptrdiff_t>(begin),
-                               of_row.begin() + static_cast<std::ptrdiff_t>(begin + third));
-    };
-    if (largest(rows - third) > 4 * largest(0) && largest(third) > largest(0)) return "growing with the row";
-  }
-  const auto differing = count(differs);
-  if (static_cast<std::size_t>(differing) == differs.size()) return "everywhere";
-  return fmt::format("{} of {} elements, in {} of {} rows", differing, differs.size(), count(in_row), rows);
 }
 
 std::string names_with_shapes(const std::vector<std::pair<std::string, Array>>& results) {
@@ -146,13 +63,75 @@ std::vector<double> numbers_of(const Results& results, const std::string& name) 
   return {};
 }
 
+// The call with its arrays in another type; whole numbers are masks, positions and indices and stay.
+Trial with_arrays_as(const std::string& type, const Trial& call) {
+  Trial rounded(call);
+  for (const InputInfo& info : call.operation().inputs) {
+    if (!call.inputs.has(info.name)) continue;
+    Array array = call.inputs.array(info.name);
+    if (are_whole(array.values)) continue;
+    for (double& value : array.values) value = rounded_to(type, value);
+    rounded.inputs.set(info.name, array, call.inputs.label(info.name));
+  }
+  return rounded;
+}
+
+// The 16-bit type whose rounding of the arrays explains how far `yours` is from `exact`, what the call gives
+// with these mistakes; "" where none does. An error of another origin is no nearer to what rounded arrays
+// give than to what the exact ones do.
+std::string rounding_behind(const Trial& call, const std::vector<const Mistake*>& mistakes,
+                            const std::string& result, const std::vector<double>& yours,
+                            const std::vector<double>& exact) {
+  std::string behind;
+  double nearest = 0.8 * rms_distance(yours, exact);
+  for (const Precision& type : {arithmetics()[0], arithmetics()[1]}) {
+    const std::vector<double> rounded =
+        numbers_of(wrong_results(with_arrays_as(type.name, call), mistakes).value_or(Results{}), result);
+    if (rounded.size() != yours.size()) continue;
+    const double away = rms_distance(yours, rounded);
+    if (away < nearest && away <= rms_distance(rounded, exact)) {
+      behind = type.name;
+      nearest = away;
+    }
+  }
+  return behind;
+}
+
+// A few rows of the caller's numbers, where they are those of one head of an attention; nothing elsewhere.
+std::optional<Glimpse> glimpse_at(const Trial& call, const Diagnosis& found) {
+  const std::string& operation = call.operation().name;
+  const bool is_attention =
+      operation == "attention" || operation == "kv-decode" || operation == "cross-attention";
+  if (!is_attention || call.inputs.has("wo") || !found.first_difference) return {};
+  const Shape& shape = found.expected.shape;
+  const std::vector<std::size_t>& first = *found.first_difference;
+  const auto heads = static_cast<std::size_t>(call.number("heads", 1));
+  const bool heads_in_columns = found.result == "output";
+  const bool heads_in_front = !heads_in_columns && heads > 1;
+  const std::size_t row_axis = heads_in_front ? 1 : 0;
+  const std::size_t head = heads_in_columns ? first[1] * heads / shape[1] : heads_in_front ? first[0] : 0;
+  return Glimpse{head, {first[row_axis], shape[row_axis] / 2, shape[row_axis] - 1}};
+}
+
+using Faults = std::vector<std::shared_ptr<const AttentionMistake>>;
+
+// Commits mistakes and compares what they give with the caller's numbers.
 class Search {
  public:
   Search(const Trial& call, const Diagnosis& found, const std::vector<double>& yours)
-      : call_(call), found_(found), yours_(yours), candidates_(mistakes_of(call.operation().name)) {}
+      : call_(call),
+        found_(found),
+        yours_(yours),
+        largest_(largest_magnitude(yours)),
+        away_(difference(yours, found.expected.values, largest_)),
+        glimpse_(glimpse_at(call, found)) {
+    if (glimpse_) attention_ = attention_call(call);
+  }
 
   std::vector<Explanation> singles() {
-    for (const Mistake* mistake : candidates_) attempt({mistake});
+    for (const Mistake* mistake : mistakes_of(call_.operation().name)) {
+      if (attempt({mistake})) possible_.push_back(mistake);
+    }
     return explanations();
   }
 
@@ -164,53 +143,132 @@ class Search {
     return explanations();
   }
 
+  // The nearest single mistake, where 16-bit arrays explain how far it is still away.
+  std::vector<Explanation> nearest_rounded() const {
+    if (!nearest_ || nearest_->difference.residual * clearly_nearer > away_.residual) return {};
+    const std::vector<double> exact =
+        numbers_of(wrong_results(call_, nearest_->mistakes).value_or(Results{}), found_.result);
+    const bool rounded = !rounding_behind(call_, nearest_->mistakes, found_.result, yours_, exact).empty();
+    return rounded ? std::vector{*nearest_} : std::vector<Explanation>{};
+  }
+
+  // The single mistake that comes clearly nearer than the right answer.
   std::optional<Explanation> nearest() const {
-    const auto best = std::min_element(tried_.begin(), tried_.end(), nearer);
-    if (best == tried_.end() || best->difference.residual >= found_.difference.residual) return {};
-    return *best;
+    if (!nearest_ || nearest_->difference.residual * 2 > away_.residual) return {};
+    return nearest_;
   }
 
  private:
+  // False where the mistakes cannot be made.
+  bool attempt(const std::vector<const Mistake*>& some) {
+    const std::optional<Trial> trial = committed(call_, some);
+    if (!trial) return false;
+    try {
+      if (glimpse_ && trial->differs_in_attention_only()) {
+        const std::optional<Difference> away = glimpsed(trial->attention);
+        if (away && !is_worth_a_run(some, *away)) return true;
+      }
+      keep(some, numbers_of(trial->run(), found_.result));
+      return true;
+    } catch (const Error&) {
+      return false;  // what cannot be computed was not what the caller computed
+    }
+  }
+
+  // What differs in the whole is no less than what differs in a part.
+  bool is_worth_a_run(const std::vector<const Mistake*>& some, const Difference& of_part) const {
+    return fits(of_part) ||
+           (some.size() == 1 && (!nearest_ || of_part.residual < nearest_->difference.residual));
+  }
+
+  void keep(const std::vector<const Mistake*>& some, const std::vector<double>& numbers) {
+    if (numbers.size() != yours_.size()) return;
+    const Explanation explanation{some, difference(yours_, numbers, largest_)};
+    if (fits(explanation.difference)) fitting_.push_back(explanation);
+    if (some.size() == 1 && (!nearest_ || nearer(explanation, *nearest_))) nearest_ = explanation;
+  }
+
+  // How far a few rows of one head are away; nothing where they cannot be compared.
+  std::optional<Difference> glimpsed(const Faults& faults) {
+    const Glimpsed glimpsed = glimpse_of_attention(*attention_, faults, *glimpse_);
+    const std::string& name = found_.result;
+    const auto heads = static_cast<std::size_t>(call_.number("heads", 1));
+    if (name != "output" && glimpsed.num_heads != heads) return {};
+    const std::vector<double>* yours = name == "output" ? before_joining(faults) : &yours_;
+    if (yours == nullptr) return {};
+    const Attention& part = glimpsed.part;
+    const Matrix& grid = name == "weights" ? part.weights : name == "scores" ? part.scores : part.output;
+    const std::size_t width = name == "lse" ? 1 : grid.shape(1);
+    const Shape& shape = found_.expected.shape;
+    const std::size_t num_rows = name == "lse" ? shape.back() : shape[shape.size() - 2];
+    std::vector<double> own;
+    for (const std::size_t row : glimpse_->rows) {
+      const std::size_t begin = name == "output" ? row * shape[1] + glimpsed.head * width
+                                                 : (glimpsed.head * num_rows + row) * width;
+      own.insert(own.end(), yours->begin() + static_cast<std::ptrdiff_t>(begin),
+                 yours->begin() + static_cast<std::ptrdiff_t>(begin + width));
+    }
+    if (name == "lse") return difference(own, {part.lse.begin(), part.lse.end()}, largest_);
+    return difference(own, {grid.begin(), grid.end()}, largest_);
+  }
+
+  // The caller's output as the heads would have given it, had these faults then put its elements where they
+  // are; null where they did something else.
+  const std::vector<double>* before_joining(const Faults& faults) {
+    Faults joining;
+    for (const auto& fault : faults) {
+      if (fault->output) joining.push_back(fault);
+    }
+    if (joining.empty()) return &yours_;
+    const auto [known, is_new] = before_joining_.try_emplace(joining, yours_);
+    if (!is_new) return known->second.empty() ? nullptr : &known->second;
+    Matrix places = Matrix::from_shape({found_.expected.shape[0], found_.expected.shape[1]});
+    std::iota(places.begin(), places.end(), 0.0);
+    for (const auto& fault : joining) fault->output(*attention_, places);
+    std::vector<double>& undone = known->second;
+    std::vector<bool> taken(yours_.size());
+    for (std::size_t n = 0; n < yours_.size(); ++n) {
+      const double place = places.data()[n];
+      if (std::isnan(place) || taken[static_cast<std::size_t>(place)]) {
+        undone.clear();
+        return nullptr;
+      }
+      taken[static_cast<std::size_t>(place)] = true;
+      undone[static_cast<std::size_t>(place)] = yours_[n];
+    }
+    return &undone;
+  }
+
+  bool fits(const Difference& away) const {
+    return away.residual * clearly_nearer <= away_.residual && found_.precision.explains(away);
+  }
+
   static bool nearer(const Explanation& a, const Explanation& b) {
     return a.difference.residual < b.difference.residual;
   }
 
-  void attempt(std::vector<const Mistake*> some) {
-    const std::optional<Results> results = wrong_results(call_, some);
-    if (!results) return;
-    if (some.size() == 1) possible_.push_back(some[0]);
-    const std::vector<double> numbers = numbers_of(*results, found_.result);
-    if (numbers.size() == yours_.size()) tried_.push_back({std::move(some), difference(yours_, numbers)});
-  }
-
-  bool fits(const Explanation& explanation) const {
-    const Difference& away = explanation.difference;
-    if (!(away.residual * clearly_nearer <= found_.difference.residual)) return false;
-    // Two mistakes have many ways to come near, so they must hit.
-    const bool loosely = explanation.mistakes.size() == 1 && found_.precision.name != float64.name &&
-                         found_.precision.name != whole_numbers.name;
-    return found_.precision.explains(away) || (loosely && bfloat16.explains(away));
-  }
-
-  std::vector<Explanation> explanations() const {
-    std::vector<Explanation> fitting;
-    std::copy_if(tried_.begin(), tried_.end(), std::back_inserter(fitting),
-                 [&](const Explanation& one) { return fits(one); });
-    std::stable_sort(fitting.begin(), fitting.end(), nearer);
+  // Those that fit, the best first, without those that fit clearly worse than the best one.
+  std::vector<Explanation> explanations() {
+    std::stable_sort(fitting_.begin(), fitting_.end(), nearer);
     const auto worse = [&](const Explanation& one) {
-      return !found_.precision.explains(one.difference) &&
-             one.difference.residual > clearly_nearer * fitting[0].difference.residual;
+      return !found_.precision.absolute && !arithmetics().back().explains(one.difference) &&
+             one.difference.residual > clearly_nearer * fitting_[0].difference.residual;
     };
-    while (fitting.size() > 1 && worse(fitting.back())) fitting.pop_back();
-    return fitting;
+    while (fitting_.size() > 1 && worse(fitting_.back())) fitting_.pop_back();
+    return fitting_;
   }
 
   const Trial& call_;
   const Diagnosis& found_;
   const std::vector<double>& yours_;
-  std::vector<const Mistake*> candidates_;
+  const double largest_;
+  const Difference away_;  // of the right answer
+  const std::optional<Glimpse> glimpse_;
+  std::optional<AttentionCall> attention_;  // right, where there is a glimpse of it
+  std::map<Faults, std::vector<double>> before_joining_;
   std::vector<const Mistake*> possible_;
-  std::vector<Explanation> tried_;
+  std::vector<Explanation> fitting_;
+  std::optional<Explanation> nearest_;
 };
 
 void locate(Diagnosis& diagnosis, const std::vector<double>& yours, std::size_t num_heads) {
@@ -219,9 +277,9 @@ void locate(Diagnosis& diagnosis, const std::vector<double>& yours, std::size_t 
   std::vector<bool> differs;
   std::vector<double> distances;
   for (std::size_t n = 0; n < yours.size(); ++n) {
-    distances.push_back(distance(yours[n], expected[n]));
-    differs.push_back(
-        !diagnosis.precision.explains({distances[n], 0, residual_at(yours[n], expected[n], largest)}));
+    const Difference one = difference({yours[n]}, {expected[n]}, largest);
+    distances.push_back(one.max_abs);
+    differs.push_back(!diagnosis.precision.explains(one));
   }
   const auto first = std::find(differs.begin(), differs.end(), true);
   if (first == differs.end()) return;
@@ -230,36 +288,14 @@ void locate(Diagnosis& diagnosis, const std::vector<double>& yours, std::size_t 
   diagnosis.spread = spread_of(differs, distances, diagnosis.expected.shape, num_heads);
 }
 
+void match(Diagnosis& diagnosis, const std::string& arithmetic) {
+  diagnosis.matches = true;
+  diagnosis.arithmetic = arithmetic;
+  diagnosis.first_difference.reset();
+  diagnosis.spread.clear();
+}
+
 }  // namespace
-
-Difference difference(const std::vector<double>& found, const std::vector<double>& expected) {
-  if (found.size() != expected.size())
-    throw Error(ErrorKind::fault, "numbers compared with others of another count");
-  const double largest = largest_magnitude(expected);
-  Difference result;
-  for (std::size_t n = 0; n < found.size(); ++n) {
-    const double away = distance(found[n], expected[n]);
-    result.max_abs = std::max(result.max_abs, away);
-    if (expected[n] != 0 && away > 0)
-      result.max_rel = std::max(result.max_rel, away / std::fabs(expected[n]));
-    result.residual = std::max(result.residual, residual_at(found[n], expected[n], largest));
-  }
-  return result;
-}
-
-bool Precision::explains(const Difference& difference) const {
-  return absolute ? difference.max_abs <= *absolute : difference.residual <= tolerance;
-}
-
-Precision precision_of(const std::vector<double>& numbers) {
-  if (all_of_numbers(numbers, [](double x) { return to_double(to_bfloat16(x)) == x; })) return bfloat16;
-  if (all_of_numbers(numbers, [](double x) { return to_double(to_float16(x)) == x; })) return float16;
-  if (all_of_numbers(numbers, [](double x) { return static_cast<double>(static_cast<float>(x)) == x; }))
-    return float32;
-  if (const std::optional<int> decimals = decimals_of(numbers))
-    return {fmt::format("{} decimals", *decimals), 0, 0.501 * std::pow(10.0, -*decimals)};
-  return float64;
-}
 
 std::string Explanation::name() const {
   std::string text;
@@ -288,26 +324,30 @@ Diagnosis diagnose(const Trial& call, const std::string& result, const Array& yo
   const std::vector<std::pair<std::string, Array>> right = numeric_results(call.run());
   Diagnosis diagnosis;
   std::tie(diagnosis.result, diagnosis.expected) = chosen_result(right, result, yours, label);
-  diagnosis.precision = precision_of(yours.values);
-  if (are_whole(yours.values) && are_whole(diagnosis.expected.values)) diagnosis.precision = whole_numbers;
+  const bool is_whole = are_whole(yours.values) && are_whole(diagnosis.expected.values);
+  diagnosis.precision = is_whole ? whole_numbers : precision_of(yours.values);
   diagnosis.difference = difference(yours.values, diagnosis.expected.values);
-  for (const Precision& arithmetic : {bfloat16, float16, float32, float64}) {
-    if (arithmetic.explains(diagnosis.difference)) diagnosis.arithmetic = arithmetic.name;
+  std::string arithmetic;  // the least exact one that the difference needs
+  for (const Precision& type : arithmetics()) {
+    if (type.explains(diagnosis.difference)) arithmetic = type.name;
   }
-  diagnosis.matches = diagnosis.precision.explains(diagnosis.difference);
-  if (diagnosis.matches) return diagnosis;
+  if (diagnosis.precision.explains(diagnosis.difference)) {
+    match(diagnosis, arithmetic);
+    return diagnosis;
+  }
 
   locate(diagnosis, yours.values, static_cast<std::size_t>(call.number("heads", 1)));
   Search search(call, diagnosis, yours.values);
   diagnosis.explanations = search.singles();
-  if (diagnosis.explanations.empty() && !diagnosis.arithmetic.empty() &&
-      diagnosis.precision.name != whole_numbers.name &&
-      (diagnosis.precision.name == float32.name || diagnosis.arithmetic == float32.name)) {
-    // Numbers of float32 may come from 16-bit arithmetic; those of float64 do not.
-    diagnosis.matches = true;
-    diagnosis.first_difference.reset();
-    diagnosis.spread.clear();
-    return diagnosis;
+  if (!diagnosis.explanations.empty()) return diagnosis;
+  if (!is_whole) {
+    if (arithmetic.empty() || arithmetic.ends_with("float16"))
+      arithmetic = rounding_behind(call, {}, diagnosis.result, yours.values, diagnosis.expected.values);
+    if (!arithmetic.empty()) {
+      match(diagnosis, arithmetic);
+      return diagnosis;
+    }
+    diagnosis.explanations = search.nearest_rounded();
   }
   if (diagnosis.explanations.empty()) diagnosis.explanations = search.pairs();
   if (diagnosis.explanations.empty()) diagnosis.nearest = search.nearest();

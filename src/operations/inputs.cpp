@@ -22,7 +22,7 @@ bool as_flag(double value, const std::string& label, const std::string& place) {
 }  // namespace
 
 void Inputs::set(const std::string& name, Array array, const std::string& label) {
-  arrays_[name] = {std::move(array), label.empty() ? "--" + name : label};
+  arrays_[name] = {std::make_shared<const Array>(std::move(array)), label.empty() ? "--" + name : label};
 }
 
 std::string Inputs::labels() const {
@@ -41,7 +41,7 @@ const Inputs::Named& Inputs::find(const std::string& name) const {
 
 Matrix Inputs::matrix(const std::string& name) const {
   const Named& named = find(name);
-  Array array = named.array;
+  Array array = *named.array;
   if (array.shape == Shape{0}) {
     refuse(named.label, "an empty list has no width: give at least one row, or shape [0, width] in .npy");
   }
@@ -51,14 +51,14 @@ Matrix Inputs::matrix(const std::string& name) const {
 
 std::vector<Matrix> Inputs::matrices(const std::string& name) const {
   const Named& named = find(name);
-  const Shape& shape = named.array.shape;
+  const Shape& shape = named.array->shape;
   if (shape.size() != 3) {
     refuse(named.label, fmt::format("shape {} where three dimensions were expected", shape_text(shape)));
   }
   std::vector<Matrix> all;
   for (std::size_t n = 0; n < shape[0]; ++n) {
     Matrix& one = all.emplace_back(Matrix::from_shape({shape[1], shape[2]}));
-    std::copy_n(named.array.values.begin() + static_cast<std::ptrdiff_t>(n * one.size()), one.size(),
+    std::copy_n(named.array->values.begin() + static_cast<std::ptrdiff_t>(n * one.size()), one.size(),
                 one.begin());
   }
   return all;
@@ -66,11 +66,11 @@ std::vector<Matrix> Inputs::matrices(const std::string& name) const {
 
 std::vector<double> Inputs::numbers(const std::string& name) const {
   const Named& named = find(name);
-  const Shape& shape = named.array.shape;
+  const Shape& shape = named.array->shape;
   if (shape.size() > 2 || (shape.size() == 2 && shape[0] != 1 && shape[1] != 1)) {
     refuse(named.label, fmt::format("shape {} where a vector was expected", shape_text(shape)));
   }
-  return named.array.values;
+  return named.array->values;
 }
 
 Vector Inputs::vector(const std::string& name) const {

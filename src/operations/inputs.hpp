@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ class Inputs {
   /// All labels, "--query q.npy, --key k.npy".
   std::string labels() const;
 
-  const Array& array(const std::string& name) const { return find(name).array; }
+  const Array& array(const std::string& name) const { return *find(name).array; }
   Matrix matrix(const std::string& name) const;
   /// The matrices along the first axis of a three-dimensional array.
   std::vector<Matrix> matrices(const std::string& name) const;
@@ -41,7 +42,7 @@ class Inputs {
 
  private:
   struct Named {
-    Array array;
+    std::shared_ptr<const Array> array;  // copies of Inputs share it
     std::string label;
   };
   const Named& find(const std::string& name) const;

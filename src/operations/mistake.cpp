@@ -97,13 +97,22 @@ Results Trial::run() const {
   return results;
 }
 
-std::optional<Results> wrong_results(const Trial& call, const std::vector<const Mistake*>& mistakes) {
-  Trial trial(call);
+std::optional<Trial> committed(const Trial& call, const std::vector<const Mistake*>& mistakes) {
+  std::optional<Trial> trial(call);
   try {
     for (const Mistake* mistake : mistakes) {
-      if (!mistake->commit(trial)) return {};
+      if (!mistake->commit(*trial)) return {};
     }
-    return trial.run();
+  } catch (const Error&) {
+    return {};  // a second mistake need not fit what the first one made of the arrays
+  }
+  return trial;
+}
+
+std::optional<Results> wrong_results(const Trial& call, const std::vector<const Mistake*>& mistakes) {
+  const std::optional<Trial> trial = committed(call, mistakes);
+  try {
+    return trial ? std::optional(trial->run()) : std::nullopt;
   } catch (const Error&) {
     return {};  // what cannot be computed was not what a caller computed
   }

@@ -37,6 +37,10 @@ class Trial {
 
   /// Computes in place of the operation; false where another mistake does so already.
   bool compute_by(std::function<Results(const Trial&)> instead);
+  /// Whether all that is changed is in the attention that the operation is or contains.
+  bool differs_in_attention_only() const {
+    return !attention.empty() && !instead_ && afterwards.empty() && rope.empty();
+  }
   /// The same call, computed by the operation itself; faults in its attention stay.
   Trial computed_plainly() const;
 
@@ -74,6 +78,9 @@ struct Mistake {
   std::function<bool(Trial&)> commit;
 };
 
+/// The call with these mistakes made in it; nothing where one of them cannot be made. More may turn out when
+/// it runs.
+std::optional<Trial> committed(const Trial& call, const std::vector<const Mistake*>& mistakes);
 /// What the call gives with these mistakes made in it; nothing where one of them cannot be made, or together
 /// they give no result.
 std::optional<Results> wrong_results(const Trial& call, const std::vector<const Mistake*>& mistakes);

@@ -81,7 +81,9 @@ TEST_CASE("difference: largest absolute and relative difference, NaN and infinit
 }
 
 TEST_CASE("precision_of: the narrowest type that holds the numbers, or printed decimals") {
-  CHECK(precision_of({0.5, -3}).name == "bfloat16");
+  CHECK(precision_of({0.5, -3.15625}).name == "bfloat16");
+  CHECK(precision_of({0.5, -3}).name == "2 decimals");  // so short that every type holds them
+  CHECK(precision_of({0, 0}).name == "float64");
   CHECK(precision_of({1.0 + 1.0 / 1024}).name == "float16");
   CHECK(precision_of({static_cast<double>(0.1F)}).name == "float32");
   CHECK(precision_of({0.25, 0.37}).name == "2 decimals");
@@ -148,6 +150,7 @@ TEST_CASE("diagnose: the right answer is never accused in any precision") {
         CAPTURE(scene.operation().name);
         CAPTURE(name);
         const Diagnosis found = diagnose(scene, name, {array.shape, values}, "yours");
+        CAPTURE(found.precision.name);
         CHECK(found.explanations.empty());
         if (is_count && values != array.values) continue;  // a rounded count is a wrong one
         CHECK(found.matches);
@@ -155,6 +158,72 @@ TEST_CASE("diagnose: the right answer is never accused in any precision") {
       }
     }
   }
+}
+
+namespace {
+
+// The first scene of attention with its arrays rounded, and the output of that.
+std::vector<double> output_of_rounded(const Trial& scene, const std::string& type) {
+  Trial rounded(scene);
+  for (const char* name : {"query", "key", "value"}) {
+    Array array = scene.inputs.array(name);
+    for (double& value : array.values) value = rounded_to(type, value);
+    rounded.inputs.set(name, array);
+  }
+  return numbers(rounded.run(), "output");
+}
+
+}  // namespace
+
+TEST_CASE("diagnose: what 16-bit arrays give matches in float32 too and says so") {
+  for (std::size_t n = 0; n < 9; ++n) {
+    const Trial& scene = all_scenes()[n];
+    const Shape shape = numeric_results(scene.run())[0].second.shape;
+    for (const char* type : {"bfloat16", "float16"}) {
+      CAPTURE(n);
+      const std::vector<double> exact = output_of_rounded(scene, type);
+      const std::vector<double> stored = rounded(exact, [](double x) { return rounded_to("float32", x); });
+      const Diagnosis found = diagnose(scene, "output", {shape, stored}, "");
+      CHECK(found.matches);
+      CHECK(found.arithmetic == type);
+      CHECK(found.explanations.empty());
+    }
+  }
+}
+
+TEST_CASE("diagnose: float32 numbers that are one percent off differ") {
+  Generator rng(SeedSequence{466});
+  for (std::size_t n = 0; n < 10; ++n) {
+    CAPTURE(n);
+    const Trial& scene = all_scenes()[n];
+    Array yours = numeric_results(scene.run())[0].second;
+    for (const bool random : {false, true}) {
+      Array off = yours;
+      for (double& value : off.values) {
+        value *= 1 + 0.01 * (random ? rng.standard_normal() : 1);
+        value = rounded_to("float32", value);
+      }
+      const Diagnosis found = diagnose(scene, "output", off, "");
+      CHECK_FALSE(found.matches);
+      CHECK(found.arithmetic.empty());
+      CHECK(found.first_difference);
+      CHECK(found.explanations.empty());
+    }
+  }
+}
+
+TEST_CASE("diagnose: a mistake made with 16-bit arrays and stored in float32 is named") {
+  const Trial& scene = all_scenes()[0];
+  const std::vector<const Mistake*> causal = {find_mistake("causal-missing")};
+  Trial rounded_call(scene);
+  for (const char* name : {"query", "key", "value"}) {
+    Array array = scene.inputs.array(name);
+    for (double& value : array.values) value = rounded_to("bfloat16", value);
+    rounded_call.inputs.set(name, array);
+  }
+  Array yours = wrong_numbers(rounded_call, causal)[0].second;
+  for (double& value : yours.values) value = rounded_to("float32", value);
+  CHECK(names(diagnose(scene, "output", yours, ""), causal));
 }
 
 TEST_CASE("diagnose: what no mistake explains is said to be so") {

@@ -11,10 +11,7 @@ double softmax_in_place(std::span<double> row) {
   constexpr double hidden = -std::numeric_limits<double>::infinity();
   if (row.empty()) return hidden;
   const double largest = maximum(row);
-  if (largest == hidden) {
-    for (double& value : row) value = 0;
-    return hidden;
-  }
+  // Where all keys are hidden nothing is subtracted: -inf - -inf would be NaN.
   for (double& value : row) value = value == hidden ? 0.0 : std::exp(value - largest);
   const double sum = pairwise_sum(row);
   // A hidden key stays at zero even where the sum is NaN.
@@ -25,12 +22,6 @@ double softmax_in_place(std::span<double> row) {
 Matrix softmax(const Matrix& scores) {
   Matrix weights = scores;
   for (std::size_t row = 0; row < weights.shape(0); ++row) softmax_in_place(row_of(weights, row));
-  return weights;
-}
-
-Vector softmax(const Vector& scores) {
-  Vector weights = scores;
-  softmax_in_place(elements(weights));
   return weights;
 }
 

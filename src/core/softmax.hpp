@@ -15,7 +15,5 @@ double softmax_in_place(std::span<double> row);
 
 /// The softmax of every row of [rows, columns].
 Matrix softmax(const Matrix& scores);
-/// The softmax of [length].
-Vector softmax(const Vector& scores);
 
 }  // namespace attnlab

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "cli/cli.hpp"
+#include "core/blas.hpp"
 #include "core/error.hpp"
-#include "core/matmul.hpp"
 #include "io/writer.hpp"
 
 namespace {

@@ -13,7 +13,6 @@
 #include "core/blas.hpp"
 #include "core/error.hpp"
 #include "core/kernels/cpu.hpp"
-#include "core/matmul.hpp"
 #include "lab/version.hpp"
 
 namespace attnlab {

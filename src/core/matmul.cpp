@@ -1,16 +1,10 @@
 #include "core/matmul.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <xtensor-blas/xblas.hpp>
 
+#include "core/blas.hpp"
 #include "core/error.hpp"
-
-extern "C" {
-void openblas_set_num_threads(int threads);
-char* openblas_get_corename();
-}
 
 namespace attnlab {
 
@@ -27,7 +21,9 @@ Matrix matmul(const Matrix& a, const Matrix& b, Transpose transpose_a, Transpose
   }
   Matrix product = zeros(rows, columns);
   // BLAS refuses leading dimensions of zero.
-  if (rows != 0 && inner != 0 && columns != 0) xt::blas::gemm(a, b, product, turn_a, turn_b);
+  if (rows == 0 || inner == 0 || columns == 0) return product;
+  require_blas_memory();
+  xt::blas::gemm(a, b, product, turn_a, turn_b);
   return product;
 }
 
@@ -38,9 +34,5 @@ Matrix transposed(const Matrix& a) {
   }
   return turned;
 }
-
-void set_blas_threads(int threads) { openblas_set_num_threads(std::max(threads, 1)); }
-
-std::string blas_kernel() { return openblas_get_corename(); }
 
 }  // namespace attnlab

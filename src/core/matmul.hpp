@@ -1,8 +1,6 @@
 // Matrix products in double, by OpenBLAS.
 #pragma once
 
-#include <string>
-
 #include "core/tensor.hpp"
 
 namespace attnlab {
@@ -17,11 +15,5 @@ Matrix matmul(const Matrix& a, const Matrix& b, Transpose transpose_a = Transpos
 
 /// a^T, [columns, rows].
 Matrix transposed(const Matrix& a);
-
-/// Threads that products use from now on, at least 1. One thread makes the last bits repeatable.
-void set_blas_threads(int threads);
-
-/// The name of the kernel family that the BLAS library chose for this processor, such as "SkylakeX".
-std::string blas_kernel();
 
 }  // namespace attnlab

@@ -56,5 +56,3 @@ TEST_CASE("matmul: unequal inner sizes are refused with both shapes") {
   CHECK_THROWS_WITH_AS(matmul(zeros(2, 3), zeros(3, 5), Transpose::no, Transpose::yes),
                        "a product of [2, 3] and [3, 5] transposed needs equal inner sizes", Error);
 }
-
-TEST_CASE("matmul: the BLAS kernel has a name") { CHECK_FALSE(blas_kernel().empty()); }

@@ -3,19 +3,18 @@
 #include <cblas.h>
 #include <fmt/core.h>
 
+#include "core/blas.hpp"
 #include "core/error.hpp"
-
-// Present in OpenBLAS only; the reference BLAS has no threads to limit.
-extern "C" __attribute__((weak)) void openblas_set_num_threads(int count);
 
 namespace attnlab {
 namespace {
 
 thread_local std::uint64_t multiply_adds = 0;
 
-void use_one_blas_thread() {
+void prepare_blas() {
   static const bool done = [] {
-    if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+    require_blas_memory();
+    set_blas_threads(1);
     return true;
   }();
   static_cast<void>(done);
@@ -30,7 +29,7 @@ void gemm(const Factor<Real>& a, const Factor<Real>& b, View<Real> result, Real 
   }
   if (result.rows == 0 || result.columns == 0) return;
   multiply_adds += std::uint64_t{result.rows} * result.columns * a.columns();
-  use_one_blas_thread();
+  prepare_blas();
   const auto blas = [](std::size_t size) { return static_cast<int>(size); };
   const auto op = [](const Factor<Real>& factor) { return factor.transposed ? CblasTrans : CblasNoTrans; };
   const auto call = [&](auto routine) {

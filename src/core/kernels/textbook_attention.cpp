@@ -7,35 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "core/blas.hpp"
 #include "core/error.hpp"
 #include "core/kernels/flash_checks.hpp"
 #include "core/kernels/huge_buffer.hpp"
 #include "core/kernels/kernel_table.hpp"
 
-// Present in OpenBLAS only; the reference BLAS has no threads.
-extern "C" __attribute__((weak)) void openblas_set_num_threads(int count);
-extern "C" __attribute__((weak)) int openblas_get_num_threads();
-
 namespace attnlab {
 namespace {
-
-// BLAS threads for the duration of a scope.
-class BlasThreads {
- public:
-  explicit BlasThreads(std::size_t count) {
-    if (openblas_set_num_threads == nullptr || openblas_get_num_threads == nullptr) return;
-    before_ = openblas_get_num_threads();
-    openblas_set_num_threads(static_cast<int>(count));
-  }
-  ~BlasThreads() {
-    if (before_ > 0) openblas_set_num_threads(before_);
-  }
-  BlasThreads(const BlasThreads&) = delete;
-  BlasThreads& operator=(const BlasThreads&) = delete;
-
- private:
-  int before_ = 0;
-};
 
 // [rows, inner] and [inner, columns] to [rows, columns].
 struct Product {
@@ -77,6 +56,7 @@ FlashWork textbook_attention(const FlashInputs& inputs, HeadView<float> output, 
   HugeBuffer<float> scores(
       matrix_bytes / sizeof(float),
       fmt::format("the matrix of {} x {} scores (--method flash needs little)", num_queries, num_keys));
+  require_blas_memory();
   const BlasThreads blas_threads(threads.num_threads());
   const std::size_t group = inputs.num_heads / inputs.num_kv_heads;
   for (std::size_t head = 0; head < inputs.num_heads; ++head) {

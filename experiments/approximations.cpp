@@ -34,6 +34,7 @@ struct Params {
   std::size_t stride = 16;
   std::size_t global_tokens = 2;
   std::size_t rank = 32;
+  std::size_t features = 16;
   std::size_t layers = 4;
   std::size_t draws = 20000;
   std::vector<double> norms = {0.25, 0.5, 0.75};
@@ -48,13 +49,17 @@ void declare(OptionSet& options, Params& p) {
   options.integer("global-tokens", p.global_tokens, 1, 2048,
                   "first tokens of the global pattern, which all see and which see all, beside the window");
   options.integer("rank", p.rank, 1, 2048, "rows to which the low-rank form projects the keys");
+  options.integer("features", p.features, 1, 4096,
+                  "random features that stand for the softmax's exponential");
   options.integer("layers", p.layers, 1, 64, "layers of windows stacked");
   options.integer("draws", p.draws, 1000, 10000000, "random features to average over");
   options.reals("norms", p.norms, 0.05, 1, "lengths of query and key for the random features");
 }
 
 struct Inputs {
-  Matrix query, key, value, projection;
+  Matrix query, key, value;
+  Matrix projection;  ///< of the low-rank form, [rank, T]
+  Matrix directions;  ///< of the random features, [features, d]
 };
 
 Inputs draw_inputs(const Params& p, Generator& rng) {
@@ -64,6 +69,8 @@ Inputs draw_inputs(const Params& p, Generator& rng) {
   in.key = normal_matrix(rng, p.seq_len, p.head_dim);
   in.value = normal_matrix(rng, p.seq_len, p.head_dim);
   in.projection = normal_matrix(rng, p.rank, p.seq_len, 0, shrink);
+  Generator own = rng.spawn(1).front();  // so that other draws do not depend on the number of features
+  in.directions = normal_matrix(own, p.features, p.head_dim);
   return in;
 }
 
@@ -177,20 +184,23 @@ std::size_t reached(const Mask& mask, std::size_t layers) {
   return static_cast<std::size_t>(std::count(now.begin(), now.end(), true));
 }
 
-// Causal linear attention with the matrix of all pairs, as its definition reads.
-Matrix parallel_linear(const Inputs& in) {
-  const auto feature = [](double x) { return x > 0 ? x + 1 : std::exp(x); };
-  Matrix out = zeros(in.query.shape(0), in.value.shape(1));
+// elu(x) + 1 of every entry.
+Matrix elu_features(const Matrix& rows) {
+  Matrix features = rows;
+  for (double& entry : elements(features)) entry = entry > 0 ? entry + 1 : std::exp(entry);
+  return features;
+}
+
+// Causal attention whose weights are products of features, with the matrix of all pairs, as its definition
+// reads.
+Matrix over_all_pairs(const Matrix& of_query, const Matrix& of_key, const Matrix& value) {
+  const Matrix weights = matmul(of_query, of_key, Transpose::no, Transpose::yes);
+  Matrix out = zeros(weights.shape(0), value.shape(1));
   for (std::size_t i = 0; i < out.shape(0); ++i) {
-    double total = 0;
+    const double total = pairwise_sum(row_of(weights, i).first(i + 1));
     for (std::size_t j = 0; j <= i; ++j) {
-      double weight = 0;
-      for (std::size_t c = 0; c < in.query.shape(1); ++c)
-        weight += feature(in.query(i, c)) * feature(in.key(j, c));
-      total += weight;
-      for (std::size_t c = 0; c < out.shape(1); ++c) out(i, c) += weight * in.value(j, c);
+      for (std::size_t c = 0; c < out.shape(1); ++c) out(i, c) += weights(i, j) / total * value(j, c);
     }
-    for (double& entry : row_of(out, i)) entry /= total;
   }
   return out;
 }
@@ -441,6 +451,45 @@ Matrix linear(const Inputs& in, const Context& context) {
   return linear_attention(in.query, in.key, in.value, !context.breaks("sees-ahead"));
 }
 
+// exp(direction . x - |x|^2 / 2) for each row x of `rows` over d^(1/4): the mean over directions of such a
+// feature of a query times that of a key is exp(query . key / sqrt(d)). [rows, features]
+Matrix positive_features(const Matrix& rows, const Matrix& directions) {
+  const double shrink = std::pow(static_cast<double>(rows.shape(1)), -0.25);
+  Matrix features = matmul(rows, directions, Transpose::no, Transpose::yes);
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
+    const double half_square = shrink * shrink * dot(row_of(rows, i), row_of(rows, i)) / 2;
+    for (double& feature : row_of(features, i)) feature = std::exp(shrink * feature - half_square);
+  }
+  return features;
+}
+
+// Causal attention by random features: sums over the keys so far, carried along.
+Matrix random_features(const Inputs& in, const Context& context) {
+  const Matrix of_query = positive_features(in.query, in.directions);
+  const Matrix of_key = positive_features(in.key, in.directions);
+  const std::size_t count = in.directions.shape(0);
+  Matrix sums = zeros(count, in.value.shape(1));
+  Vector totals = zeros(count);
+  const auto take_in = [&](std::size_t j) {
+    for (std::size_t f = 0; f < count; ++f) {
+      totals(f) += of_key(j, f);
+      for (std::size_t c = 0; c < sums.shape(1); ++c) sums(f, c) += of_key(j, f) * in.value(j, c);
+    }
+  };
+  if (context.breaks("sees-ahead")) {
+    for (std::size_t j = 0; j < in.key.shape(0); ++j) take_in(j);
+  }
+  Matrix out = zeros(in.query.shape(0), in.value.shape(1));
+  for (std::size_t i = 0; i < out.shape(0); ++i) {
+    take_in(i);
+    const double total = dot(row_of(of_query, i), elements(totals));
+    for (std::size_t f = 0; f < count; ++f) {
+      for (std::size_t c = 0; c < out.shape(1); ++c) out(i, c) += of_query(i, f) * sums(f, c) / total;
+    }
+  }
+  return out;
+}
+
 // What an output before the last position changes by when the last token changes.
 template <class Method>
 double leak(const Inputs& in, Method method) {
@@ -497,6 +546,9 @@ void compare_methods(Report& report, const Params& p, const Inputs& in, const Pa
   add_pattern("global", masks.global, causal_work, causal);
   add_pattern("global-encoder", masks.encoder, full_work, full);
   add("low-rank", 4 * d * n * static_cast<double>(p.rank), full_work, relative_error(low_rank(in), full));
+  const auto features = static_cast<double>(p.features);
+  add("random-features", 2 * n * features * (2 * d + 1), causal_work,
+      relative_error(random_features(in, context), causal));
   add("linear", 2 * n * d * (d + 1), causal_work, relative_error(linear(in, context), causal));
   report.table(std::move(table));
 }
@@ -526,11 +578,13 @@ void check_leaks(Report& report, const Inputs& in, const Patterns& masks, const 
   const auto leak_of = [&](const Mask& mask) {
     return leak(in, [&](const Inputs& x) { return masked(x, mask); });
   };
-  const auto leak_of_linear = leak(in, [&](const Inputs& x) { return linear(x, context); });
+  const double leak_of_features = leak(in, [&](const Inputs& x) { return random_features(x, context); });
+  const double leak_of_linear = leak(in, [&](const Inputs& x) { return linear(x, context); });
   report.check({.id = "leak", .label = "window", .measured = leak_of(masks.window)});
   report.check({.id = "leak", .label = "strided", .measured = leak_of(masks.strided)});
   report.check({.id = "leak", .label = "global", .measured = leak_of(masks.global)});
   report.check({.id = "leak", .label = "linear", .measured = leak_of_linear});
+  report.check({.id = "leak", .label = "random-features", .measured = leak_of_features});
   const auto leaks = [&](const char* id, double measured) {
     const double seen = context.breaks("exact-instead") ? 0 : measured;
     report.check({.id = id, .measured = seen, .relation = Relation::at_least, .expected = beyond_rounding});
@@ -554,9 +608,17 @@ Report run(const Params& p, const Context& context) {
                        global_mask(p, false, context)};
   compare_methods(report, p, in, masks, context);
   check_patterns(report, p, masks);
-  report.check({.id = "linear-recurrent",
-                .measured = largest_difference(elements(linear(in, context)), elements(parallel_linear(in))),
-                .tolerance = 1e-12});
+  const auto recurrent = [&](const char* label, const Matrix& carried, const Matrix& all_pairs) {
+    report.check({.id = "linear-recurrent",
+                  .label = label,
+                  .measured = largest_difference(elements(carried), elements(all_pairs)),
+                  .tolerance = 1e-12});
+  };
+  recurrent("linear", linear(in, context),
+            over_all_pairs(elu_features(in.query), elu_features(in.key), in.value));
+  recurrent("random-features", random_features(in, context),
+            over_all_pairs(positive_features(in.query, in.directions),
+                           positive_features(in.key, in.directions), in.value));
   check_leaks(report, in, masks, context);
   check_ranks(report, rng, context);
   report.table(feature_table(p, rng, context, report));
@@ -630,7 +692,9 @@ Experiment approximations_experiment() {
              "under causality global tokens at the start add themselves to the field and nothing else"},
             {"linear-recurrent", "linear attention as a recurrence gives what it gives over all pairs",
              "Katharopoulos et al. 2020, section 3.3"},
-            {"leak", "causal patterns and causal linear attention let no later token into an earlier output"},
+            {"leak",
+             "causal patterns, linear attention and random features let no later token into an earlier "
+             "output"},
             {"low-rank-leaks", "projecting keys along the sequence lets later tokens into earlier outputs"},
             {"global-encoder-leaks", "a global token that sees all lets later tokens into earlier outputs"},
             {"scores-rank", "query key^T has at most the rank of the head's width"},

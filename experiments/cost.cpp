@@ -27,6 +27,7 @@ namespace attnlab::experiments {
 namespace {
 
 struct Params {
+  std::string model;
   std::int64_t d_model = 768;
   std::int64_t layers = 12;
   std::int64_t heads = 12;
@@ -36,6 +37,8 @@ struct Params {
 };
 
 void declare(OptionSet& options, Params& p) {
+  options.text("model", p.model, "MODEL",
+               "an embedded model in place of d-model and layers; params --model list names them");
   options.integer("d-model", p.d_model, 1, 1 << 20, "width of the model computed by formula").short_form('d');
   options.integer("layers", p.layers, 1, 1 << 20, "its layers");
   options.integer("heads", p.heads, 1, 1 << 20, "its heads");
@@ -201,19 +204,38 @@ double model_crossover(const Params& p, bool causal, const Context& context) {
   return static_cast<double>(low);
 }
 
-Table model_table(const Params& p) {
+/// Forward operations of a model: of its layers' weights for each token, and of attention for each token and
+/// key.
+struct ModelWork {
+  std::string name;
+  Int128 linear, scores;
+
+  /// The length from which attention over all keys costs as much as the rest.
+  double crossover() const { return static_cast<double>(linear) / static_cast<double>(scores); }
+};
+
+ModelWork work_of(const Params& p) {
+  const Int128 width = Int128{p.layers} * p.d_model;
+  if (p.model.empty())
+    return {fmt::format("{} layers of width {}", p.layers, p.d_model), 24 * width * p.d_model, 4 * width};
+  // Training costs three times the forward pass, and the second figure is that of one key.
+  const CountedModel model = count_embedded_model(p.model);
+  const std::vector<Quantity> training = flops_per_token(model.config.architecture, model.count, 1);
+  return {p.model, find_quantity(training, "six_n").value / 3,
+          find_quantity(training, "attention_full_training").value / 3};
+}
+
+Table model_table(const Params& p, const ModelWork& work) {
   Table table{"model",
-              fmt::format("Forward operations of {} layers of width {}", p.layers, p.d_model),
+              fmt::format("Forward operations of {}", work.name),
               {{"seq_len"},
                {"linear_gflops", "GFLOP"},
                {"scores_gflops", "GFLOP"},
                {"scores_share"},
                {"score_entries_per_head"}}};
   for (const std::int64_t length : p.seq_len) {
-    const Int128 linear =
-        checked_multiply(24 * Int128{p.layers} * p.d_model, Int128{p.d_model} * length, "FLOPs");
-    const Int128 scores =
-        checked_multiply(4 * Int128{p.layers} * p.d_model, Int128{length} * length, "FLOPs");
+    const Int128 linear = checked_multiply(work.linear, Int128{length}, "FLOPs");
+    const Int128 scores = checked_multiply(work.scores, Int128{length} * length, "FLOPs");
     table.rows.push_back({length, static_cast<double>(linear) / 1e9, static_cast<double>(scores) / 1e9,
                           static_cast<double>(scores) / static_cast<double>(linear + scores),
                           Int128{length} * length});
@@ -279,12 +301,14 @@ Report run(const Params& p, const Context& context) {
     throw Error(ErrorKind::usage, "--counted-width: an odd width does not divide by two heads");
   Report report("What a layer costs");
   show_counted(report, p, context);
-  report.table(model_table(p));
+  const ModelWork work = work_of(p);
+  report.table(model_table(p, work));
   const double full = model_crossover(p, false, context);
   const double causal = model_crossover(p, true, context);
-  report.line(fmt::format(
-      "attention costs as much as the rest at T = {:.0f}, or {:.0f} when a causal mask's half is skipped",
-      full, causal));
+  report.line(
+      fmt::format("attention costs as much as the rest at T = {:.0f}, or about {:.0f} when a causal mask's "
+                  "half is skipped",
+                  work.crossover(), 2 * work.crossover()));
   const double width = static_cast<double>(p.d_model);
   if (p.counted_width <= 128) {
     report.check({.id = "crossover",

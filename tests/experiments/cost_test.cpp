@@ -22,6 +22,17 @@ TEST_CASE("cost: the table of the model is the formula") {
   CHECK(exact_text(table.rows[0][table.column("score_entries_per_head")]) == "3600");
 }
 
+TEST_CASE("cost: a model by name is counted from its own weights") {
+  // Llama-2-7B: 32 layers with 4 x 4096^2 weights of attention, 3 x 4096 x 11008 of feed-forward and two
+  // norms.
+  const Report report = run_experiment("cost", {{"model", "llama-2-7b"}, {"seq-len", "1000"}});
+  const Table& table = *report.find_table("model");
+  const double blocks = 32.0 * (4.0 * 4096 * 4096 + 3.0 * 4096 * 11008 + 2 * 4096);
+  CHECK(std::abs(number_of(table.rows[0][table.column("linear_gflops")]) - 2 * blocks * 1000 / 1e9) < 1e-6);
+  CHECK(std::abs(number_of(table.rows[0][table.column("scores_gflops")]) - 4 * 32 * 4096e6 / 1e9) < 1e-9);
+  CHECK_THROWS_AS(run_experiment("cost", {{"model", "llama-9"}}), Error);
+}
+
 TEST_CASE("cost: times are marked as the machine's") {
   const Report report = run_experiment("cost");
   for (const char* name : {"counted", "slopes"}) {

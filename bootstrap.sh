@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 packages=(g++ cmake ninja-build libcli11-dev libfmt-dev libxtensor-dev libxtensor-blas-dev libopenblas-dev
-  nlohmann-json3-dev doctest-dev python3 gnuplot-nox)
+  libgfortran-12-dev nlohmann-json3-dev doctest-dev python3 gnuplot-nox)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -5,15 +5,15 @@ install(TARGETS attnlab RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ru
 install(DIRECTORY ${shell_files}/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT runtime)
 if(ATTNLAB_STATIC)
   install(FILES README.md LICENSE DESTINATION . COMPONENT runtime)
-  # What is linked in asks for its notices to travel with it.
-  foreach(package libopenblas-dev gcc-12-base libfmt-dev libxtensor-dev libxtensor-blas-dev nlohmann-json3-dev libcli11-dev)
-    install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses RENAME ${package}
-            COMPONENT runtime OPTIONAL)
-  endforeach()
 else()
   install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT runtime)
 endif()
+# What is linked in asks for its notices to travel with it.
+foreach(package libopenblas-dev gcc-12-base libfmt-dev libxtensor-dev libxtensor-blas-dev nlohmann-json3-dev libcli11-dev)
+  install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses RENAME ${package}
+          COMPONENT runtime OPTIONAL)
+endforeach()
 
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/attnlab)
 set_target_properties(attnlab_core PROPERTIES EXPORT_NAME core)

@@ -51,6 +51,17 @@ TEST_CASE("flash: peaked scores give what others give and their own errors") {
   CHECK(run_experiment("flash", {{"seq-len", "600"}, {"longest", "64"}}).passed());
 }
 
+TEST_CASE("flash: larger blocks read keys and values less often") {
+  const Report report = run_experiment(
+      "flash", {{"seq-len", "100"}, {"head-dim", "32"}, {"blocks", "10,64,200"}, {"longest", "64"}});
+  const Table& table = *report.find_table("blocks");
+  const std::size_t traffic = table.column("tiled_traffic_floats");
+  // Queries and outputs once, keys and values 10 times, twice and once.
+  CHECK(exact_text(table.rows[0][traffic]) == std::to_string(6400 * 11));
+  CHECK(exact_text(table.rows[1][traffic]) == std::to_string(6400 * 3));
+  CHECK(exact_text(table.rows[2][traffic]) == std::to_string(6400 * 2));
+}
+
 TEST_CASE("flash: storing the scores is noticed") {
   const Report report = run_experiment("flash", {{"seq-len", "128,256"}}, 466, "stores-scores");
   CHECK_FALSE(report.find_check("tiled-memory").passed());
@@ -59,8 +70,10 @@ TEST_CASE("flash: storing the scores is noticed") {
 
 TEST_CASE("flash: times are marked as the machine's") {
   const Report report = run_experiment("flash", {{"seq-len", "64"}, {"longest", "64"}});
-  for (const Column& column : report.find_table("memory")->columns)
-    CHECK(column.machine_dependent == (column.name.find("time") != std::string::npos));
+  for (const char* name : {"memory", "blocks"}) {
+    for (const Column& column : report.find_table(name)->columns)
+      CHECK(column.machine_dependent == (column.name.find("time") != std::string::npos));
+  }
   CHECK_THROWS_WITH_AS(run_experiment("flash", {{"seq-len", "1"}}), "--seq-len: 1 is outside [2, 1048576]",
                        Error);
 }

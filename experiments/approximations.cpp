@@ -295,19 +295,27 @@ void check_projection(Report& report, const Params& p, const Inputs& in, const A
                 .standard_error = error});
 }
 
-// Linformer's figure 1 on this experiment's own weights, and on a matrix of random entries.
-void show_spectrum(Report& report, const Params& p, const Inputs& in, Generator& rng,
-                   const Context& context) {
-  const Attention exact = attention(in.query, in.key, in.value);
+/// Singular values of the attention weights and of a matrix of random entries.
+struct Spectra {
+  Vector weights, random;
+  double energy;  ///< squares of the former over squares of the entries they belong to
+};
+
+Spectra spectra_of(const Params& p, const Attention& exact, Generator& rng, const Context& context) {
   Matrix weights = exact.weights;
   if (context.breaks("sees-itself-only")) {
     for (std::size_t i = 0; i < weights.size(); ++i)
       weights.data()[i] = i / p.seq_len == i % p.seq_len ? 1 : 0;
   }
-  const Matrix noise = normal_matrix(rng, p.seq_len, p.seq_len);
-  Vector values = singular_values(weights);
-  const Vector noise_values = singular_values(noise);
-  if (context.breaks("lost-value")) values(0) = 0;
+  Spectra spectra{singular_values(weights), singular_values(normal_matrix(rng, p.seq_len, p.seq_len)), 0};
+  if (context.breaks("lost-value")) spectra.weights(0) = 0;
+  const double squares = dot(elements(spectra.weights), elements(spectra.weights));
+  spectra.energy = squares / dot(elements(weights), elements(weights));
+  return spectra;
+}
+
+// Linformer's figure 1 on this experiment's own weights, and on random entries.
+Table spectrum_table(const Params& p, const Inputs& in, const Attention& exact, const Spectra& spectra) {
   Table table{"spectrum",
               "Share of the sum of singular values, and relative errors of a low rank",
               {{"rank"},
@@ -317,61 +325,51 @@ void show_spectrum(Report& report, const Params& p, const Inputs& in, Generator&
                {"even_share"},
                {"best_rank_error"},
                {"projection_error_theory"}}};
-  const double n = static_cast<double>(p.seq_len);
   for (std::size_t rank = 1; rank <= p.seq_len; rank *= 2) {
-    const double fraction = static_cast<double>(rank) / n;
-    table.rows.push_back(
-        {static_cast<std::int64_t>(rank), share_of_first(values, rank), share_of_first(noise_values, rank),
-         quarter_circle_share(fraction), fraction, best_error(values, rank),
-         std::sqrt(projection_square(exact.weights, in.value, exact.output, static_cast<double>(rank)))});
+    const double fraction = static_cast<double>(rank) / static_cast<double>(p.seq_len);
+    const double square = projection_square(exact.weights, in.value, exact.output, static_cast<double>(rank));
+    table.rows.push_back({static_cast<std::int64_t>(rank), share_of_first(spectra.weights, rank),
+                          share_of_first(spectra.random, rank), quarter_circle_share(fraction), fraction,
+                          best_error(spectra.weights, rank), std::sqrt(square)});
   }
-  report.table(std::move(table));
+  return table;
+}
 
+void check_spectrum(Report& report, const Params& p, const Spectra& spectra) {
+  report.check({.id = "spectrum-energy", .measured = spectra.energy, .expected = 1, .tolerance = 1e-12});
+  const std::size_t quarter = p.seq_len / 4;
+  const double share = share_of_first(spectra.weights, quarter);
+  const double random = share_of_first(spectra.random, quarter);
+  const double law = quarter_circle_share(static_cast<double>(quarter) / static_cast<double>(p.seq_len));
   report.check(
-      {.id = "spectrum-energy",
-       .measured = dot(elements(values), elements(values)) / dot(elements(weights), elements(weights)),
-       .expected = 1,
-       .tolerance = 1e-12});
-  const double quarter = share_of_first(values, p.seq_len / 4);
-  report.check({.id = "spectrum-above-random",
-                .measured = quarter,
-                .relation = Relation::at_least,
-                .expected = quarter_circle_share(std::floor(n / 4) / n)});
-  if (p.seq_len == 128 && p.head_dim == 16) {
-    // Of 2,000 draws in NumPy 1.24: a mean of 0.71563 with a deviation of 0.00803, for random entries
-    // 0.00205.
-    const auto compare = [&](const char* label, double measured, double expected, double deviation) {
-      report.check({.id = "spectrum-share",
-                    .label = label,
-                    .measured = measured,
-                    .expected = expected,
-                    .tolerance = 4 * deviation,
-                    .standard_error = deviation});
-    };
-    compare("weights", quarter, 0.71563, 0.00803);
-    compare("random", share_of_first(noise_values, 32), quarter_circle_share(0.25), 0.00205);
-  }
+      {.id = "spectrum-above-random", .measured = share, .relation = Relation::at_least, .expected = law});
+  if (p.seq_len != 128 || p.head_dim != 16) return;
+  // Of 2,000 draws in NumPy 1.24: a mean of 0.71563 with a deviation of 0.00803, for random entries 0.00205.
+  const auto compare = [&](const char* label, double measured, double expected, double deviation) {
+    report.check({.id = "spectrum-share",
+                  .label = label,
+                  .measured = measured,
+                  .expected = expected,
+                  .tolerance = 4 * deviation,
+                  .standard_error = deviation});
+  };
+  compare("weights", share, 0.71563, 0.00803);
+  compare("random", random, law, 0.00205);
+}
+
+void show_spectrum(Report& report, const Params& p, const Inputs& in, Generator& rng,
+                   const Context& context) {
+  const Attention exact = attention(in.query, in.key, in.value);
+  const Spectra spectra = spectra_of(p, exact, rng, context);
+  report.table(spectrum_table(p, in, exact, spectra));
+  check_spectrum(report, p, spectra);
   check_projection(report, p, in, exact, rng, context);
-  report.explain(fmt::format(
-      "the projection that theorem 1 of Wang et al. 2020 draws, without a look at the "
-      "weights, misses the output by |weights| |value| / (|output| sqrt(rank)): {:.2f} at "
-      "rank {}",
-      std::sqrt(projection_square(exact.weights, in.value, exact.output, static_cast<double>(p.rank))),
-      p.rank));
-  report.figure({.name = "spectrum",
-                 .title = "What a low rank captures",
-                 .kind = FigureKind::line,
-                 .data = {"spectrum"},
-                 .x_column = "rank",
-                 .series = {{"weights_share", "attention weights"},
-                            {"random_share", "random entries"},
-                            {"random_share_theory", "random entries, theory", "", true},
-                            {"even_share", "all values equal", "", true}},
-                 .x_axis = {"singular values taken", "", Scale::log2},
-                 .y_axis = {"share of their sum"},
-                 .caption =
-                     "Attention of random queries and keys is nearer to a low rank than random entries, but "
-                     "not of low rank; trained models go further. Wang et al. 2020, figure 1."});
+  const double square = projection_square(exact.weights, in.value, exact.output, static_cast<double>(p.rank));
+  report.explain(
+      fmt::format("the projection that theorem 1 of Wang et al. 2020 draws, without a look at the weights, "
+                  "misses the output "
+                  "by |weights| |value| / (|output| sqrt(rank)) or a little more: {:.2f} at rank {}",
+                  std::sqrt(square), p.rank));
 }
 
 // The variance of one random feature's estimate of exp(x . y), and the standard error of a sample's variance,
@@ -593,21 +591,8 @@ void check_leaks(Report& report, const Inputs& in, const Patterns& masks, const 
   leaks("global-encoder-leaks", leak_of(masks.encoder));
 }
 
-Report run(const Params& p, const Context& context) {
-  const auto no_more_than_positions = [&](const char* option, std::size_t value) {
-    if (value > p.seq_len)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--{}: {} is more than the {} positions", option, value, p.seq_len));
-  };
-  no_more_than_positions("rank", p.rank);
-  no_more_than_positions("global-tokens", p.global_tokens);
-  Report report("Approximate attention");
-  Generator rng = context.rng();
-  const Inputs in = draw_inputs(p, rng);
-  const Patterns masks{window_mask(p, context), strided_mask(p, context), global_mask(p, true, context),
-                       global_mask(p, false, context)};
-  compare_methods(report, p, in, masks, context);
-  check_patterns(report, p, masks);
+// What is carried along against the sums over all pairs.
+void check_recurrences(Report& report, const Inputs& in, const Context& context) {
   const auto recurrent = [&](const char* label, const Matrix& carried, const Matrix& all_pairs) {
     report.check({.id = "linear-recurrent",
                   .label = label,
@@ -619,21 +604,9 @@ Report run(const Params& p, const Context& context) {
   recurrent("random-features", random_features(in, context),
             over_all_pairs(positive_features(in.query, in.directions),
                            positive_features(in.key, in.directions), in.value));
-  check_leaks(report, in, masks, context);
-  check_ranks(report, rng, context);
-  report.table(feature_table(p, rng, context, report));
-  show_spectrum(report, p, in, rng, context);
-  report.check(
-      {.id = "trained-is-low-rank",
-       .reason = "measured on a trained RoBERTa; attention of random queries and keys is not of low rank",
-       .checkable = false});
-  report.explain("a window of w keys passes w - 1 positions on each layer: L layers reach L (w - 1) + 1");
-  report.explain(
-      "a token that sees all and is seen by all joins any two in two steps; a causal one sees only what came "
-      "before it, so at the start of the text it carries nothing on");
-  report.explain(
-      "beyond lengths of about 2 a random feature's estimate is so heavy-tailed that a sample shows half "
-      "its variance, so the comparison stays at 1 and below");
+}
+
+void add_figures(Report& report) {
   report.figure({.name = "features",
                  .title = "Variance of random features",
                  .kind = FigureKind::line,
@@ -659,6 +632,54 @@ Report run(const Params& p, const Context& context) {
                  .caption =
                      "On random inputs every shortcut costs accuracy; trained models are kinder. Wang et al. "
                      "2020, figure 1."});
+  report.figure({.name = "spectrum",
+                 .title = "What a low rank captures",
+                 .kind = FigureKind::line,
+                 .data = {"spectrum"},
+                 .x_column = "rank",
+                 .series = {{"weights_share", "attention weights"},
+                            {"random_share", "random entries"},
+                            {"random_share_theory", "random entries, theory", "", true},
+                            {"even_share", "all values equal", "", true}},
+                 .x_axis = {"singular values taken", "", Scale::log2},
+                 .y_axis = {"share of their sum"},
+                 .caption =
+                     "Attention of random queries and keys is nearer to a low rank than random entries, but "
+                     "not of low rank; trained models go further. Wang et al. 2020, figure 1."});
+}
+
+Report run(const Params& p, const Context& context) {
+  const auto no_more_than_positions = [&](const char* option, std::size_t value) {
+    if (value > p.seq_len)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--{}: {} is more than the {} positions", option, value, p.seq_len));
+  };
+  no_more_than_positions("rank", p.rank);
+  no_more_than_positions("global-tokens", p.global_tokens);
+  Report report("Approximate attention");
+  Generator rng = context.rng();
+  const Inputs in = draw_inputs(p, rng);
+  const Patterns masks{window_mask(p, context), strided_mask(p, context), global_mask(p, true, context),
+                       global_mask(p, false, context)};
+  compare_methods(report, p, in, masks, context);
+  check_patterns(report, p, masks);
+  check_recurrences(report, in, context);
+  check_leaks(report, in, masks, context);
+  check_ranks(report, rng, context);
+  report.table(feature_table(p, rng, context, report));
+  show_spectrum(report, p, in, rng, context);
+  report.check(
+      {.id = "trained-is-low-rank",
+       .reason = "measured on a trained RoBERTa; attention of random queries and keys is not of low rank",
+       .checkable = false});
+  report.explain("a window of w keys passes w - 1 positions on each layer: L layers reach L (w - 1) + 1");
+  report.explain(
+      "a token that sees all and is seen by all joins any two in two steps; a causal one sees only what came "
+      "before it, so at the start of the text it carries nothing on");
+  report.explain(
+      "beyond lengths of about 2 a random feature's estimate is so heavy-tailed that a sample shows half "
+      "its variance, so the comparison stays at 1 and below");
+  add_figures(report);
   return report;
 }
 

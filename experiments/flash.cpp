@@ -77,7 +77,8 @@ struct Head {
 
 Head draw_head(Generator& rng, std::size_t num_queries, std::size_t num_keys, std::size_t head_dim,
                double query_scale) {
-  require_memory({4, std::max(num_queries, num_keys), head_dim}, "queries, keys, values and outputs");
+  // Four arrays in float32, and four in double to compare with.
+  require_memory({6, std::max(num_queries, num_keys), head_dim}, "queries, keys, values and outputs");
   Head head{{}, {}, {}, {}, num_queries, num_keys, head_dim};
   head.query.resize(num_queries * head_dim);
   head.key.resize(num_keys * head_dim);

@@ -162,6 +162,15 @@ Results feed_forward_half(const Trial& block, const Matrix& x) {
   return half.run_operation();
 }
 
+AttentionParams attention_params(const Trial& trial) {
+  const std::string& name = trial.operation().name;
+  if (name == "attention" || name == "multi-head")
+    return *static_cast<const AttentionParams*>(trial.parameters());
+  const std::unique_ptr<OperationSession> session = find_operation("attention")->start();
+  copy_options(trial.options(), session->options);
+  return *static_cast<const AttentionParams*>(session->parameters.get());
+}
+
 }  // namespace
 
 Glimpsed glimpse_of_attention(AttentionCall call, const Mistakes& mistakes, const Glimpse& glimpse) {
@@ -192,10 +201,7 @@ Glimpsed glimpse_of_attention(AttentionCall call, const Mistakes& mistakes, cons
 
 AttentionCall attention_call(const Trial& trial) {
   const std::string& name = trial.operation().name;
-  const std::unique_ptr<OperationSession> session = find_operation("attention")->start();
-  copy_options(trial.options(), session->options);
-  AttentionCall call{
-      *static_cast<const AttentionParams*>(session->parameters.get()), trial.inputs, {}, {}, {}};
+  AttentionCall call{attention_params(trial), trial.inputs, {}, {}, {}};
   const auto projected = [&](const Matrix& x, const char* weight) {
     return matmul(x, trial.inputs.matrix(weight));
   };

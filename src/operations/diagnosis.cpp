@@ -124,21 +124,22 @@ class Search {
         yours_(yours),
         largest_(largest_magnitude(yours)),
         away_(difference(yours, found.expected.values, largest_)),
-        glimpse_(glimpse_at(call, found)) {
+        glimpse_(glimpse_at(call, found)),
+        known_(mistakes_of(call.operation().name)) {
     if (glimpse_) attention_ = attention_call(call);
   }
 
   std::vector<Explanation> singles() {
-    for (const Mistake* mistake : mistakes_of(call_.operation().name)) {
-      if (attempt({mistake})) possible_.push_back(mistake);
+    for (std::size_t n = 0; n < known_.size(); ++n) {
+      if (attempt({known_[n]})) possible_.push_back(n);
     }
     return explanations();
   }
 
   std::vector<Explanation> pairs() {
-    for (std::size_t first = 0; first < possible_.size(); ++first) {
-      for (std::size_t second = first + 1; second < possible_.size(); ++second)
-        attempt({possible_[first], possible_[second]});
+    for (const std::size_t first : possible_) {
+      for (std::size_t second = first + 1; second < known_.size(); ++second)
+        attempt({known_[first], known_[second]});
     }
     return explanations();
   }
@@ -266,7 +267,8 @@ class Search {
   const std::optional<Glimpse> glimpse_;
   std::optional<AttentionCall> attention_;  // right, where there is a glimpse of it
   std::map<Faults, std::vector<double>> before_joining_;
-  std::vector<const Mistake*> possible_;
+  const std::vector<const Mistake*> known_;
+  std::vector<std::size_t> possible_;  // alone, by index; after another one a mistake may be possible anew
   std::vector<Explanation> fitting_;
   std::optional<Explanation> nearest_;
 };

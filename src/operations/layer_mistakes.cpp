@@ -185,10 +185,13 @@ const char* activation_option(const Trial& trial) {
   return trial.operation().name == "activation" ? "kind" : "activation";
 }
 
+// `right` is one activation, or "gelu*" for both forms of GELU.
 Commit activation_for(std::string right, std::string wrong) {
   return [right, wrong](Trial& trial) {
     const char* option = activation_option(trial);
-    return trial.option(option) == right && trial.set(option, wrong);
+    const std::string given = trial.option(option);
+    const bool is_right = right == "gelu*" ? given.starts_with("gelu") : given == right;
+    return is_right && trial.set(option, wrong);
   };
 }
 
@@ -227,9 +230,9 @@ std::vector<Mistake> activation_mistakes() {
          })(trial);
        }},
       {"silu-for-gelu", everywhere, "SiLU and GELU are alike but not the same", exact,
-       "with --activation silu", activation_for("gelu", "silu")},
+       "with --activation silu", activation_for("gelu*", "silu")},
       {"relu-for-gelu", everywhere, "ReLU cuts what GELU lets through", exact, "in the transformer of 2017",
-       activation_for("gelu", "relu")},
+       activation_for("gelu*", "relu")},
       {"gelu-for-silu", everywhere, "GELU and SiLU are alike but not the same", "use x / (1 + exp(-x))",
        "with --activation gelu", activation_for("silu", "gelu")},
       {"gelu-for-relu", everywhere, "GELU lets through what ReLU cuts", "use max(x, 0)",

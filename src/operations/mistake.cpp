@@ -46,17 +46,6 @@ Trial::Trial(const Operation& called, const OptionSet& options, Inputs arrays)
   copy_options(options, session_->options);
 }
 
-Trial::Trial(const Trial& other)
-    : inputs(other.inputs),
-      afterwards(other.afterwards),
-      attention(other.attention),
-      rope(other.rope),
-      operation_(other.operation_),
-      session_(other.operation_->start()),
-      instead_(other.instead_) {
-  copy_options(other.session_->options, session_->options);
-}
-
 std::string Trial::option(std::string_view name) const {
   return option_text(value_of(session_->options, name));
 }
@@ -69,6 +58,11 @@ double Trial::number(std::string_view name, double otherwise) const {
 }
 
 bool Trial::set(std::string_view name, const std::string& text) {
+  if (session_.use_count() > 1) {
+    std::shared_ptr<OperationSession> own = operation_->start();
+    copy_options(session_->options, own->options);
+    session_ = std::move(own);
+  }
   session_->options.set(name, text);
   return true;
 }

@@ -22,11 +22,11 @@ class Trial {
  public:
   /// A copy of a call: `options` as they stand, and its arrays.
   Trial(const Operation& called, const OptionSet& options, Inputs arrays);
-  Trial(const Trial& other);
-  Trial& operator=(const Trial&) = delete;
 
   const Operation& operation() const { return *operation_; }
   const OptionSet& options() const { return session_->options; }
+  /// What the options are bound to; of the type that the operation was made with.
+  const void* parameters() const { return session_->parameters.get(); }
   Inputs inputs;
   /// Changes the results, in this order.
   std::vector<std::function<void(const Trial&, Results&)>> afterwards;
@@ -60,7 +60,7 @@ class Trial {
 
  private:
   const Operation* operation_;
-  std::unique_ptr<OperationSession> session_;
+  std::shared_ptr<OperationSession> session_;  // copies share it until they set an option
   std::function<Results(const Trial&)> instead_;
 };
 

@@ -91,7 +91,7 @@ RopeChange held_as(double (*round)(double)) {
     for (long double& frequency : use.rope.inv_freq) frequency = round(static_cast<double>(frequency));
     for (double& position : use.query_positions) position = round(position);
     for (double& position : use.key_positions) position = round(position);
-    return true;
+    return !use.key_positions.empty();
   };
 }
 

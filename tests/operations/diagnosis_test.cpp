@@ -134,6 +134,41 @@ TEST_CASE("diagnose: names every mistake wherever it makes a difference") {
   }
 }
 
+TEST_CASE("diagnose: names two mistakes at once") {
+  Generator rng(SeedSequence{466});
+  std::map<std::string, int> pairs_in;
+  for (const Operation& operation : operations()) {
+    std::vector<const Trial*> calls;
+    for (const Trial& scene : all_scenes()) {
+      if (scene.operation().name == operation.name) calls.push_back(&scene);
+    }
+    const std::vector<const Mistake*> known = mistakes_of(operation.name);
+    if (calls.empty() || known.size() < 2) continue;
+    for (int draw = 0; draw < 400 && pairs_in[operation.name] < 25; ++draw) {
+      const Trial& call = *calls[rng.choice(calls.size(), 1)[0]];
+      const std::vector<std::size_t> chosen = rng.choice(known.size(), 2);
+      const Mistake* first = known[std::min(chosen[0], chosen[1])];
+      const Mistake* second = known[std::max(chosen[0], chosen[1])];
+      const auto results = wrong_numbers(call, {first, second});
+      if (first == second || results.empty()) continue;
+      const auto& [name, wrong] = results.front();
+      if (!differs(wrong, numbers(call.run(), name))) continue;
+      CAPTURE(operation.name);
+      CAPTURE(first->name);
+      CAPTURE(second->name);
+      const Diagnosis found = diagnose(call, name, wrong, "yours");
+      CHECK_FALSE(found.matches);
+      // One mistake that gives the same numbers is told instead.
+      const bool single = !found.explanations.empty() && found.explanations[0].mistakes.size() == 1;
+      CHECK((single || names(found, {first, second})));
+      ++pairs_in[operation.name];
+    }
+  }
+  CHECK(pairs_in["attention"] == 25);
+  CHECK(pairs_in["block"] == 25);
+  CHECK(pairs_in["rope"] == 25);
+}
+
 TEST_CASE("diagnose: the right answer is never accused in any precision") {
   const auto to_float = [](double x) { return static_cast<double>(static_cast<float>(x)); };
   const auto to_bf16 = [](double x) { return to_double(to_bfloat16(x)); };

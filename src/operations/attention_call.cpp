@@ -188,7 +188,7 @@ Glimpsed glimpse_of_attention(AttentionCall call, const Mistakes& mistakes, cons
     computed.rows.resize(call.query.shape(0));
     std::iota(computed.rows.begin(), computed.rows.end(), std::size_t{0});
   }
-  call.query = picked(call.query, computed.rows);
+  call.query = picked(call.query.own(), computed.rows);
   Attention part = attend_heads(call, picked(options, computed), mistakes).heads[0];
   if (all_rows) {
     for (Matrix* grid : {&part.scores, &part.weights, &part.output}) *grid = picked(*grid, glimpse.rows);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "operations/attention_parameters.hpp"
@@ -10,11 +11,28 @@
 
 namespace attnlab {
 
+/// A matrix that copies share until one of them changes it.
+class SharedMatrix {
+ public:
+  SharedMatrix() = default;
+  SharedMatrix(Matrix matrix) : matrix_(std::make_shared<Matrix>(std::move(matrix))) {}
+  operator const Matrix&() const { return *matrix_; }
+  std::size_t shape(std::size_t axis) const { return matrix_->shape(axis); }
+  const auto& shape() const { return matrix_->shape(); }
+  Matrix& own() {
+    if (matrix_.use_count() > 1) matrix_ = std::make_shared<Matrix>(*matrix_);
+    return *matrix_;
+  }
+
+ private:
+  std::shared_ptr<Matrix> matrix_;
+};
+
 /// An attention as an operation would compute it.
 struct AttentionCall {
   AttentionParams params;
-  Inputs inputs;             ///< mask, bias and what else goes with the parameters
-  Matrix query, key, value;  ///< heads side by side
+  Inputs inputs;                   ///< mask, bias and what else goes with the parameters
+  SharedMatrix query, key, value;  ///< heads side by side
 
   std::size_t num_kv_heads() const { return params.num_kv_heads.value_or(params.num_heads); }
   std::size_t key_width() const { return key.shape(1) / num_kv_heads(); }

@@ -169,8 +169,10 @@ void hidden_twice(HeadWeights& head) {
 
 bool nan_as_zero(AttentionCall& call) {
   bool found = false;
-  for (Matrix* array : {&call.query, &call.key, &call.value}) {
-    for (double& value : *array) {
+  for (SharedMatrix* array : {&call.query, &call.key, &call.value}) {
+    const Matrix& given = *array;
+    if (std::none_of(given.begin(), given.end(), [](double value) { return std::isnan(value); })) continue;
+    for (double& value : array->own()) {
       if (std::isnan(value)) found = true, value = 0;
     }
   }
@@ -607,8 +609,8 @@ std::vector<Mistake> extra_mistakes() {
               {.heads =
                    [](AttentionCall& call, HeadsOptions& heads) {
                      if (!heads.qk_norm) return false;
-                     norm_over_heads(call.query, *heads.qk_norm);
-                     norm_over_heads(call.key, *heads.qk_norm);
+                     norm_over_heads(call.query.own(), *heads.qk_norm);
+                     norm_over_heads(call.key.own(), *heads.qk_norm);
                      heads.qk_norm.reset();
                      return true;
                    }},
@@ -618,8 +620,8 @@ std::vector<Mistake> extra_mistakes() {
               {.heads =
                    [](AttentionCall& call, HeadsOptions& heads) {
                      if (!heads.qk_norm || !heads.rope) return false;
-                     rotate_then_norm(call.query, heads.num_heads, heads.query_positions, heads);
-                     rotate_then_norm(call.key, heads.num_kv_heads, heads.key_positions, heads);
+                     rotate_then_norm(call.query.own(), heads.num_heads, heads.query_positions, heads);
+                     rotate_then_norm(call.key.own(), heads.num_kv_heads, heads.key_positions, heads);
                      heads.qk_norm.reset();
                      heads.rope.reset();
                      return true;
@@ -636,8 +638,8 @@ std::vector<Mistake> extra_mistakes() {
                    },
                .heads =
                    [](AttentionCall& call, HeadsOptions&) {
-                     spoil_zero_heads(call.query, call.params.num_heads);
-                     spoil_zero_heads(call.key, call.num_kv_heads());
+                     spoil_zero_heads(call.query.own(), call.params.num_heads);
+                     spoil_zero_heads(call.key.own(), call.num_kv_heads());
                      return true;
                    }},
               "", in),

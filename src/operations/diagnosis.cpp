@@ -138,8 +138,11 @@ class Search {
 
   std::vector<Explanation> pairs() {
     for (const std::size_t first : possible_) {
-      for (std::size_t second = first + 1; second < known_.size(); ++second)
+      for (std::size_t second = first + 1; second < known_.size(); ++second) {
+        // In an attention no mistake makes room for another.
+        if (glimpse_ && !std::binary_search(possible_.begin(), possible_.end(), second)) continue;
         attempt({known_[first], known_[second]});
+      }
     }
     return explanations();
   }

@@ -39,8 +39,8 @@ AttentionMistake rope_in_attention(const RopeChange& change) {
     heads.key_positions = use.key_positions;
     if (use.turn != rotated) {
       if (heads.qk_norm) return false;  // the norm comes first
-      turn_heads(call.query, heads.num_heads, use, use.query_positions);
-      turn_heads(call.key, heads.num_kv_heads, use, use.key_positions);
+      turn_heads(call.query.own(), heads.num_heads, use, use.query_positions);
+      turn_heads(call.key.own(), heads.num_kv_heads, use, use.key_positions);
       heads.rope.reset();
     }
     const double factor = use.query_factor * use.key_factor;

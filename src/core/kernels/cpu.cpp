@@ -1,5 +1,6 @@
 #include "core/kernels/cpu.hpp"
 
+#include <cpuid.h>
 #include <fmt/format.h>
 
 #include "core/error.hpp"
@@ -9,11 +10,19 @@ namespace {
 
 constexpr InstructionSet all_sets[] = {InstructionSet::sse2, InstructionSet::avx2, InstructionSet::avx512};
 
+// Clang 14 does not know this one by name.
+bool supports_f16c() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 // Every flag that a file of that set is compiled with is tested: a compiler may use any of them anywhere.
 bool supported(InstructionSet set) {
   __builtin_cpu_init();
-  const bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && supports_f16c();
   switch (set) {
     case InstructionSet::sse2:
       return true;

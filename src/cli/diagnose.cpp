@@ -6,96 +6,20 @@
 #include <fmt/ranges.h>
 
 #include "cli/command.hpp"
+#include "cli/diagnosis_report.hpp"
 #include "cli/operation_call.hpp"
 #include "core/error.hpp"
 #include "io/array_file.hpp"
-#include "operations/diagnosis.hpp"
 
 namespace attnlab {
 namespace {
 
-const std::vector<Column> mistake_columns = {{"name"}, {"why"}, {"remedy"}, {"right_when"}};
-
-std::vector<Cell> mistake_row(const Mistake& mistake) {
-  return {mistake.name, mistake.why, mistake.remedy, mistake.right_when};
-}
-
-void tell(Report& report, const Mistake& mistake) {
-  report.line(fmt::format("  {}: {}.", mistake.name, mistake.why));
-  report.line(fmt::format("    Remedy: {}.", mistake.remedy));
-  if (!mistake.right_when.empty()) report.line(fmt::format("    Right {}.", mistake.right_when));
-}
-
-std::string element_text(const Array& array, const std::vector<std::size_t>& index) {
-  std::size_t flat = 0;
-  for (std::size_t axis = 0; axis < index.size(); ++axis) flat = flat * array.shape[axis] + index[axis];
-  return shortest(array.values[flat]);
-}
-
-void tell_difference(Report& report, const Diagnosis& found, const Array& yours) {
-  report.line(fmt::format("{} {}: {}", found.result, shape_text(found.expected.shape),
-                          found.matches ? "matches" : "differs"));
-  report.line(
-      fmt::format("largest difference {:.3g} absolute, {:.3g} relative{}", found.difference.max_abs,
-                  found.difference.max_rel,
-                  found.arithmetic.empty() ? "" : "; " + found.arithmetic + " arithmetic would explain it"));
-  report.line(fmt::format("your numbers look like {}", found.precision.name));
-  if (found.first_difference) {
-    const Array reshaped{found.expected.shape, yours.values};
-    report.line(fmt::format("first difference at [{}]: yours {}, right {}; {}",
-                            fmt::join(*found.first_difference, ", "),
-                            element_text(reshaped, *found.first_difference),
-                            element_text(found.expected, *found.first_difference), found.spread));
-  }
-}
-
-void tell_explanations(Report& report, const Diagnosis& found) {
-  if (found.matches) return;
-  if (found.explanations.empty()) {
-    report.line("No known mistake gives these numbers.");
-    if (!found.nearest) return;
-    report.line(fmt::format("The nearest is {}, still {:.3g} away:", found.nearest->name(),
-                            found.nearest->difference.max_abs));
-    for (const Mistake* mistake : found.nearest->mistakes) tell(report, *mistake);
-    return;
-  }
-  report.line(found.explanations.size() == 1 ? "This mistake gives your numbers:"
-                                             : "Each of these gives your numbers:");
-  for (const Explanation& explanation : found.explanations) {
-    if (explanation.mistakes.size() > 1) report.line(fmt::format("  {}, both at once:", explanation.name()));
-    for (const Mistake* mistake : explanation.mistakes) tell(report, *mistake);
-  }
-}
-
-Table mistakes_table(const Diagnosis& found) {
-  Table table{"mistakes", "", mistake_columns};
-  table.columns.push_back({"explanation"});
-  for (std::size_t n = 0; n < found.explanations.size(); ++n) {
-    for (const Mistake* mistake : found.explanations[n].mistakes) {
-      table.rows.push_back(mistake_row(*mistake));
-      table.rows.back().push_back(static_cast<std::int64_t>(n + 1));
-    }
-  }
-  return table;
-}
-
-Report report_of(const Diagnosis& found, const Array& yours) {
-  Report report;
-  tell_difference(report, found, yours);
-  tell_explanations(report, found);
-  report.value("result", found.result);
-  report.value("matches", found.matches);
-  report.value("max_abs_difference", found.difference.max_abs);
-  report.value("max_rel_difference", found.difference.max_rel);
-  report.value("arithmetic", found.arithmetic.empty() ? Value{} : Value{found.arithmetic});
-  report.value("first_difference", found.first_difference
-                                       ? Value{std::vector<std::int64_t>(found.first_difference->begin(),
-                                                                         found.first_difference->end())}
-                                       : Value{});
-  report.value("spread", found.spread);
-  report.value("nearest", found.nearest ? Value{found.nearest->name()} : Value{});
-  report.data(mistakes_table(found));
-  return report;
+Outcome present_values(Report report, const Presentation& presentation, const Environment& environment) {
+  Result result;
+  result.name = "diagnose";
+  result.report = std::move(report);
+  result.values_only = true;
+  return present(result, presentation, environment);
 }
 
 struct DiagnoseCall {
@@ -115,11 +39,7 @@ Outcome run(const DiagnoseCall& state, const Environment& environment) {
   compute(*state.call, inputs);  // errors of the math name the files
   const Trial trial(*state.call->operation, state.call->session->options, inputs);
   const Diagnosis found = diagnose(trial, state.result, yours, "--yours " + state.yours);
-  Result result;
-  result.name = "diagnose";
-  result.report = report_of(found, yours);
-  result.values_only = true;
-  Outcome outcome = present(result, state.presentation, environment);
+  Outcome outcome = present_values(diagnosis_report(found, yours), state.presentation, environment);
   outcome.status = found.matches ? 0 : 1;
   return outcome;
 }
@@ -147,22 +67,18 @@ Command diagnose_operation(const Operation& operation) {
   return command;
 }
 
-Outcome list(const std::string& operation, const Presentation& presentation, const Environment& environment) {
-  Result result;
-  result.name = "diagnose";
-  Table table{"mistakes", "", mistake_columns};
-  table.columns.insert(table.columns.begin() + 1, {"operations"});
-  for (const Mistake& mistake : mistakes()) {
-    const auto& in = mistake.operations;
-    if (!operation.empty() && std::find(in.begin(), in.end(), operation) == in.end()) continue;
-    result.report.line(fmt::format("{}  ({})", mistake.name, fmt::join(in, ", ")));
-    result.report.line(fmt::format("  {}.", mistake.why));
-    table.rows.push_back(mistake_row(mistake));
-    table.rows.back().insert(table.rows.back().begin() + 1, fmt::format("{}", fmt::join(in, " ")));
+Outcome show(const std::string& name, const Presentation& presentation, const Environment& environment) {
+  const Mistake* mistake = find_mistake(name);
+  if (mistake == nullptr) {
+    std::vector<std::string> names;
+    for (const Mistake& known : mistakes()) names.push_back(known.name);
+    const std::string near = nearest_word(name, names);
+    const std::string hint = near.empty() ? ";" : fmt::format(": did you mean {}?", near);
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--show {}: there is no mistake of that name{} diagnose --list shows all", name, hint));
   }
-  result.report.data(std::move(table));
-  result.values_only = true;
-  return present(result, presentation, environment);
+  return present_values(exhibit_report(*mistake), presentation, environment);
 }
 
 }  // namespace
@@ -178,7 +94,7 @@ Command diagnose_command() {
       "change. Exit status 0 when it matches, 1 when not.";
   command.examples = {
       "attnlab diagnose attention --query q.npy --key k.npy --value v.npy --causal --yours out.npy",
-      "attnlab diagnose norm --x x.csv --yours mine.csv --format json", "attnlab diagnose --list attention"};
+      "attnlab diagnose --show causal-alignment", "attnlab diagnose --list attention"};
   for (const Operation& operation : operations()) command.subcommand_names.push_back(operation.name);
   command.subcommand = [](const std::string& name) { return diagnose_operation(*find_operation(name)); };
   command.positional = {.name = "OPERATION",
@@ -190,17 +106,22 @@ Command diagnose_command() {
     struct State {
       Presentation presentation;
       bool list = false;
+      std::string show;
     };
     auto state = std::make_shared<State>();
     auto invocation = std::make_unique<Invocation>();
-    invocation->options.flag("list", state->list, "list the known mistakes");
+    invocation->options.flag("list", state->list, "list the known mistakes, those of an operation or all");
+    invocation->options.text("show", state->show, "NAME",
+                             "a mistake beside the right answer, on the lesson's data where it shows there");
     declare_presentation(invocation->options, state->presentation);
     Invocation* const called = invocation.get();
     invocation->run = [state, called](const Environment& environment) {
+      if (!state->show.empty()) return show(state->show, state->presentation, environment);
       if (!state->list)
         throw Error(ErrorKind::usage,
-                    "diagnose needs an operation, as op takes it, or --list: see diagnose --help");
-      return list(called->arguments.empty() ? "" : called->arguments[0], state->presentation, environment);
+                    "diagnose needs an operation, as op takes it, or --list or --show: see diagnose --help");
+      const std::string operation = called->arguments.empty() ? "" : called->arguments[0];
+      return present_values(catalogue_report(operation), state->presentation, environment);
     };
     return invocation;
   };

@@ -23,7 +23,7 @@ std::string usage_line(const Command& command, const std::string& called) {
   std::string line = called;
   if (!command.subcommand_names.empty()) line += " [OPERATION]";
   const Positional& positional = command.positional;
-  if (positional.max > 0) {
+  if (positional.max > 0 && command.subcommand_names.empty()) {
     const std::string dots = positional.max > 1 ? "..." : "";
     line += positional.min > 0 ? fmt::format(" {}{}", positional.name, dots)
                                : fmt::format(" [{}{}]", positional.name, dots);

@@ -119,6 +119,7 @@ const std::vector<Mistake>& mistakes() {
       std::vector<Mistake> some = family();
       std::move(some.begin(), some.end(), std::back_inserter(list));
     }
+    for (Mistake& mistake : list) mistake.claim = claim_against(mistake.name);
     return list;
   }();
   return all;

@@ -76,6 +76,7 @@ struct Mistake {
   std::string right_when;               ///< the settings under which it would be right; empty for none
   /// Changes a call into the wrong one; false where these options and arrays leave no room for the mistake.
   std::function<bool(Trial&)> commit;
+  std::string claim = {};  ///< of `verify`, "experiment/claim", which fails with it; empty where none does
 };
 
 /// The call with these mistakes made in it; nothing where one of them cannot be made. More may turn out when
@@ -91,6 +92,9 @@ const std::vector<Mistake>& mistakes();
 std::vector<const Mistake*> mistakes_of(std::string_view operation);
 /// Null when there is none of that name.
 const Mistake* find_mistake(std::string_view name);
+
+/// The claim of `verify` that fails when a mistake is made, "experiment/claim"; empty where there is none.
+std::string claim_against(std::string_view mistake);
 
 // One file a family.
 std::vector<Mistake> attention_mistakes();

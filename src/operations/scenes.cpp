@@ -173,6 +173,12 @@ void add_attention_layers(Scenes& scenes) {
   for (const Options& options : {Options{}, Options{{"causal", ""}}})
     scenes.add("linear-attention", options,
                {{"query", {length, d}}, {"key", {length, d}}, {"value", {length, d}}});
+  Trial& faint = scenes.add("linear-attention", {}, {{"value", {length, d}}});
+  for (const char* name : {"query", "key"}) {
+    Array low = normal_array(scenes.rng, {length, d});
+    for (double& x : low.values) x -= 6;  // features of about exp(-6)
+    faint.inputs.set(name, low);
+  }
 }
 
 void add_positions(Scenes& scenes) {

@@ -74,3 +74,27 @@ TEST_CASE("diagnose command: the catalogue lists every operation's mistakes") {
   CHECK(json::parse(outcome.output)["mistakes"].size() >= 10);
   CHECK(run_command({"diagnose", "--list"}).output.find("scale-missing  (attention") != std::string::npos);
 }
+
+TEST_CASE("diagnose command: a mistake is shown beside the right answer in every format") {
+  const Outcome text = run_command({"diagnose", "--show", "scale-missing"});
+  CHECK(text.status == 0);
+  CHECK(text.output.find("weights [5, 5]\n") != std::string::npos);
+  CHECK(text.output.find("  0.772  0.228  0.000") != std::string::npos);  // as the lesson prints it
+  CHECK(text.output.find("  scaling/unit-variance: divided by sqrt(d_k)") != std::string::npos);
+  const json shown =
+      json::parse(run_command({"diagnose", "--show", "scale-missing", "--format", "json"}).output);
+  CHECK(shown["name"] == "scale-missing");
+  CHECK(shown["claim"] == "scaling/unit-variance");
+  CHECK(shown["right"].size() == 5);
+  CHECK(shown["wrong"][1][0].get<double>() > shown["right"][1][0].get<double>());
+  const Outcome csv = run_command({"diagnose", "--show", "scale-missing", "--format", "csv"});
+  CHECK(csv.output.starts_with("row,column,right,wrong\n0,0,1,1\n"));
+}
+
+TEST_CASE("diagnose command: a mistake that is not known suggests the nearest") {
+  const Outcome outcome = run_command({"diagnose", "--show", "scale-misssing"});
+  CHECK(outcome.status == 2);
+  CHECK(outcome.notes ==
+        "attnlab: --show scale-misssing: there is no mistake of that name: did you mean scale-missing? "
+        "diagnose --list shows all\n");
+}

@@ -75,8 +75,8 @@ void declare(OptionSet& options, Params& p) {
   options.flag("wire", p.wire, "no training: the circuit set by hand");
 }
 
-constexpr std::size_t kTestSequences = 128;
-constexpr std::size_t kMostMaps = 16;  // heads shown as heat maps
+constexpr std::size_t num_test_sequences = 128;
+constexpr std::size_t most_maps = 16;  // heads shown as heat maps
 
 /// The setting for which the claims about training are made; thresholds hold for it at any seed.
 bool is_recipe(const Params& p) {
@@ -130,7 +130,7 @@ std::vector<std::string> add_maps(Report& report, const std::string& when, const
                                   const std::vector<std::vector<Matrix>>& maps) {
   std::vector<std::string> names;
   for (std::size_t layer = 0; layer < shape.num_layers; ++layer) {
-    for (std::size_t head = 0; head < shape.num_heads && names.size() < kMostMaps; ++head) {
+    for (std::size_t head = 0; head < shape.num_heads && names.size() < most_maps; ++head) {
       Grid grid{fmt::format("{}-{}-{}", when, layer + 1, head + 1),
                 fmt::format("Layer {}, head {}, {} training", layer + 1, head + 1, when),
                 to_array(maps[layer][head]),
@@ -231,7 +231,7 @@ struct Setting {
   std::size_t steps = 0;
   std::size_t control_steps = 0;
   std::size_t every = 0;
-  std::size_t test_sequences = kTestSequences;
+  std::size_t test_sequences = num_test_sequences;
 };
 
 Setting setting_of(const Params& p, const Context& context, const std::optional<StoredModel>& loaded) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The paths of the command line under valgrind memcheck: memcheck.sh [path of attnlab]. It takes half an hour; a build with
+# The paths of the command line under valgrind memcheck: memcheck.sh [path of attnlab]. It takes ten minutes or more; a build with
 # debug information (preset dev) names the lines. Valgrind's processor knows AVX2 and no AVX-512.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ run() { "$scratch/attnlab" "$@" >/dev/null 2>"$scratch/errors" || { (($? < 4)) |
 
 # Every experiment once, small where it would take minutes here.
 declare -A small=(
-  [induction]="--steps 2 --batch 4 -d 16 --vocabulary 12 -T 16 --min-period 4 --max-period 6 --test-period 7"
+  [induction]="--wire --threads 1"
   [flash]="-T 65,128 --longest 256 --threads 2"
   [kv-cache]="--sequences 100 --num-tokens 12"
   [scaling]="--d-k 1,16 --num-queries 10"

@@ -13,7 +13,7 @@
 namespace attnlab {
 namespace {
 
-constexpr std::array<std::pair<const char*, PositionKind>, 5> kPositionNames{
+constexpr std::array<std::pair<const char*, PositionKind>, 5> position_names{
     {{"none", PositionKind::none},
      {"shortformer", PositionKind::shortformer},
      {"learned", PositionKind::learned},
@@ -21,7 +21,7 @@ constexpr std::array<std::pair<const char*, PositionKind>, 5> kPositionNames{
      {"alibi", PositionKind::alibi}}};
 
 std::string position_name(PositionKind kind) {
-  for (const auto& [name, value] : kPositionNames)
+  for (const auto& [name, value] : position_names)
     if (value == kind) return name;
   throw Error(ErrorKind::fault, "positions without a name");
 }
@@ -55,7 +55,7 @@ struct Content {
   }
   PositionKind positions() const {
     const std::string& text = metadata("positions");
-    for (const auto& [name, value] : kPositionNames)
+    for (const auto& [name, value] : position_names)
       if (text == name) return value;
     refuse(fmt::format("positions {} are unknown", text));
   }

@@ -94,6 +94,9 @@ TEST_CASE("attention: scores beyond the range of double are still compared") {
   const Matrix value{{1}, {2}};
   CHECK(attention(Matrix{{1e200}}, Matrix{{1e200}, {1}}, value, options).output(0, 0) == 1);
   CHECK(attention(Matrix{{-1e200}}, Matrix{{1e200}, {2e200}}, value, options).output(0, 0) == 1);
+  const Attention tied = attention(Matrix{{1e200}}, Matrix{{1e200}, {1e200}}, Matrix{{1}, {3}}, options);
+  CHECK(difference(tied.weights, Matrix{{0.5, 0.5}}) == "");
+  CHECK(tied.output(0, 0) == 2);
   // inf - inf in double: the exact dot products are 0 and 1e200.
   const Attention cancelled =
       attention(Matrix{{1e200, 1e200}}, Matrix{{1e200, -1e200}, {1, 0}}, value, options);

@@ -70,6 +70,20 @@ TEST_CASE("pre_norm_block: the input itself is added back") {
   CHECK(difference(pre_norm_block(x, block, {}), want) == "");
 }
 
+TEST_CASE("pre_norm_block: the feed-forward layer reads and joins the sum that attention left") {
+  const Matrix x = scattered(3, 4, 1);
+  Block block;
+  block.attention = {scattered(4, 4, 2), scattered(4, 4, 3), scattered(4, 4, 4), scattered(4, 4, 5)};
+  block.feed_forward.up = scattered(4, 5, 6);
+  block.feed_forward.down = scattered(5, 4, 7);
+  const Matrix normed = normalized(x, NormKind::layer);
+  Matrix sum = multi_head_attention(normed, normed, block.attention, {});
+  for (std::size_t i = 0; i < sum.size(); ++i) sum.data()[i] += x.data()[i];
+  Matrix want = feed_forward(normalized(sum, NormKind::layer), block.feed_forward);
+  for (std::size_t i = 0; i < want.size(); ++i) want.data()[i] += sum.data()[i];
+  CHECK(difference(pre_norm_block(x, block, {}), want) == "");
+}
+
 TEST_CASE("pre_norm_block: an output of another width is refused") {
   Block block;
   block.attention = {zeros(4, 4), zeros(4, 4), zeros(4, 4), zeros(4, 3)};

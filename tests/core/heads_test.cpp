@@ -103,6 +103,7 @@ TEST_CASE("heads: fused projections have two layouts") {
   const Matrix fused{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
   const Qkv whole = split_qkv(fused, 2, QkvLayout::concatenated);
   CHECK(difference(whole.query, Matrix{{1, 2, 3, 4}}) == "");
+  CHECK(difference(whole.key, Matrix{{5, 6, 7, 8}}) == "");
   CHECK(difference(whole.value, Matrix{{9, 10, 11, 12}}) == "");
   const Qkv in_turn = split_qkv(fused, 2, QkvLayout::per_head);
   CHECK(difference(in_turn.query, Matrix{{1, 2, 7, 8}}) == "");

@@ -12,7 +12,7 @@ namespace {
 /// Far below any score, but finite: no infinity is ever subtracted from another. Its exponential is exactly
 /// 0.
 template <class Real>
-inline constexpr Real kHidden = static_cast<Real>(-1e30);
+inline constexpr Real hidden_score = static_cast<Real>(-1e30);
 
 template <class Real>
 Real score_scale(std::size_t head_dim) {
@@ -60,8 +60,8 @@ void attention_forward(ConstView<Real> query, ConstView<Real> key, ConstView<Rea
     const std::size_t visible = rule.causal ? i + 1 : n;
     // Whole groups of lanes are faster than an exact count; what is hidden in the last group becomes 0 by
     // itself.
-    const std::size_t computed = std::min(n, (visible + kLanes - 1) / kLanes * kLanes);
-    std::fill(row + visible, row + computed, kHidden<Real>);
+    const std::size_t computed = std::min(n, (visible + num_lanes - 1) / num_lanes * num_lanes);
+    std::fill(row + visible, row + computed, hidden_score<Real>);
     softmax_row(row, computed);
     std::fill(row + computed, row + n, Real{0});
   }

@@ -54,7 +54,7 @@ void layer_norm_forward(ConstView<Real> input, ConstView<Real> gain, ConstView<R
     const Real mean = lane_sum<Real>(d, [=](std::size_t j) { return x[j]; }) / static_cast<Real>(d);
     const Real variance = lane_sum<Real>(d, [=](std::size_t j) { return (x[j] - mean) * (x[j] - mean); }) /
                           static_cast<Real>(d);
-    const Real s = 1 / std::sqrt(variance + static_cast<Real>(kNormEpsilon));
+    const Real s = 1 / std::sqrt(variance + static_cast<Real>(norm_epsilon));
     cache.inverse_scale.data[i] = s;
     for (std::size_t j = 0; j < d; ++j) {
       h[j] = (x[j] - mean) * s;
@@ -92,7 +92,7 @@ void rms_norm_forward(ConstView<Real> input, ConstView<Real> gain, NormCache<Rea
   for (std::size_t i = 0; i < input.rows; ++i) {
     const Real* x = input.row(i);
     const Real mean_square = row_dot(x, x, d) / static_cast<Real>(d);
-    const Real s = 1 / std::sqrt(mean_square + static_cast<Real>(kNormEpsilon));
+    const Real s = 1 / std::sqrt(mean_square + static_cast<Real>(norm_epsilon));
     cache.inverse_scale.data[i] = s;
     for (std::size_t j = 0; j < d; ++j) {
       cache.normalised(i, j) = x[j] * s;
@@ -183,10 +183,10 @@ void cross_entropy_forward(ConstView<Real> logits, std::span<const int> targets,
                            std::span<double> losses) {
   for (std::size_t t = 0; t < targets.size(); ++t) {
     const Real target_logit =
-        targets[t] == kNoTarget ? Real{0} : logits(t, static_cast<std::size_t>(targets[t]));
+        targets[t] == no_target ? Real{0} : logits(t, static_cast<std::size_t>(targets[t]));
     for (std::size_t j = 0; j < logits.columns; ++j) probabilities(t, j) = logits(t, j);
     const SoftmaxSum<Real> total = softmax_row(probabilities.row(t), probabilities.columns);
-    losses[t] = targets[t] == kNoTarget ? 0.0
+    losses[t] = targets[t] == no_target ? 0.0
                                         : std::log(static_cast<double>(total.sum)) +
                                               static_cast<double>(total.maximum - target_logit);
   }
@@ -196,7 +196,7 @@ template <class Real>
 void cross_entropy_backward(ConstView<Real> probabilities, std::span<const int> targets,
                             std::type_identity_t<Real> scale, View<Real> d_logits) {
   for (std::size_t t = 0; t < targets.size(); ++t) {
-    if (targets[t] == kNoTarget) continue;
+    if (targets[t] == no_target) continue;
     for (std::size_t j = 0; j < d_logits.columns; ++j) d_logits(t, j) += scale * probabilities(t, j);
     d_logits(t, static_cast<std::size_t>(targets[t])) -= scale;
   }

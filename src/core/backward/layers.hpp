@@ -39,7 +39,7 @@ struct NormCache {
 };
 
 /// Added to the variance, or to the mean square, below the root.
-inline constexpr double kNormEpsilon = 1e-5;
+inline constexpr double norm_epsilon = 1e-5;
 
 /// output = gain * (x - mean) / sqrt(variance + epsilon) + bias, each row by itself. Ba, Kiros and Hinton
 /// 2016.
@@ -78,7 +78,7 @@ template <class Real>
 void embedding_backward(std::span<const int> tokens, ConstView<Real> d_output, View<Real> d_table);
 
 /// Target of a position that predicts nothing, as the last of a sequence.
-inline constexpr int kNoTarget = -1;
+inline constexpr int no_target = -1;
 
 /// losses[t] = -log softmax(logits[t])[targets[t]] in nats, 0 without target; probabilities [n, vocabulary]
 /// is the softmax, for the backward pass (may be the memory of the logits).

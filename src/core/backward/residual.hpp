@@ -44,7 +44,7 @@ class StackWeights {
   /// Gains are 1, all else 0. Throws Error(usage) when the heads do not divide d_model or a size is 0.
   explicit StackWeights(const StackShape& shape);
   StackWeights(const StackWeights&) = delete;
-  StackWeights(StackWeights&&) = default;
+  StackWeights(StackWeights&&) noexcept = default;
 
   std::vector<BlockWeights<Real>> blocks;
   View<Real> final_gain, final_bias;  ///< of the norm after the last block; used with pre-norm only

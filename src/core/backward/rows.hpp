@@ -10,7 +10,7 @@
 
 namespace attnlab {
 
-inline constexpr std::size_t kLanes = 16;
+inline constexpr std::size_t num_lanes = 16;
 
 /// exp(x) for x <= 0, without a call into the C library so that loops around it vectorise. Relative error
 /// below 2e-7; exactly 0 below -87, where the result would be denormal. NaN stays NaN.
@@ -40,12 +40,12 @@ inline double exp_nonpositive(double x) { return std::exp(x); }
 /// Sum over i of term(i), i from 0 to count.
 template <class Real, class Term>
 [[gnu::always_inline]] inline Real lane_sum(std::size_t count, Term term) {
-  std::array<Real, kLanes> lanes{};
+  std::array<Real, num_lanes> lanes{};
   std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(i + lane);
+  for (; i + num_lanes <= count; i += num_lanes)
+    for (std::size_t lane = 0; lane < num_lanes; ++lane) lanes[lane] += term(i + lane);
   for (std::size_t lane = 0; i + lane < count; ++lane) lanes[lane] += term(i + lane);
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2)
+  for (std::size_t half = num_lanes / 2; half > 0; half /= 2)
     for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
   return lanes[0];
 }
@@ -53,14 +53,14 @@ template <class Real, class Term>
 /// Largest of `count` >= 1 elements.
 template <class Real>
 [[gnu::always_inline]] inline Real row_maximum(const Real* row, std::size_t count) {
-  std::array<Real, kLanes> lanes;
+  std::array<Real, num_lanes> lanes;
   lanes.fill(row[0]);
   std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
+  for (; i + num_lanes <= count; i += num_lanes)
+    for (std::size_t lane = 0; lane < num_lanes; ++lane)
       lanes[lane] = lanes[lane] < row[i + lane] ? row[i + lane] : lanes[lane];
   for (; i < count; ++i) lanes[0] = lanes[0] < row[i] ? row[i] : lanes[0];
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2)
+  for (std::size_t half = num_lanes / 2; half > 0; half /= 2)
     for (std::size_t lane = 0; lane < half; ++lane)
       lanes[lane] = lanes[lane] < lanes[lane + half] ? lanes[lane + half] : lanes[lane];
   return lanes[0];

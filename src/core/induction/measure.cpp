@@ -7,7 +7,7 @@
 namespace attnlab {
 namespace {
 
-constexpr std::size_t kShards = 4;
+constexpr std::size_t num_shards = 4;
 
 /// Sums of what an Evaluation has the means of.
 struct Sums {
@@ -81,10 +81,10 @@ Evaluation evaluate(const ModelShape& shape, const ModelWeights<float>& weights,
                     std::span<const RepeatedSequence> sequences, ThreadPool& threads,
                     const Ablation& ablation) {
   if (sequences.empty()) throw Error(ErrorKind::usage, "an evaluation needs at least one sequence");
-  std::vector<Sums> shards(kShards, Sums(shape));
-  threads.run(kShards, [&](std::size_t shard, std::size_t) {
+  std::vector<Sums> shards(num_shards, Sums(shape));
+  threads.run(num_shards, [&](std::size_t shard, std::size_t) {
     AttentionOnlyModel<float> model(shape, ablation);
-    for (std::size_t i = shard; i < sequences.size(); i += kShards) {
+    for (std::size_t i = shard; i < sequences.size(); i += num_shards) {
       model.forward(weights, sequences[i].tokens);
       add_sequence(shape, model, sequences[i], shards[shard]);
     }

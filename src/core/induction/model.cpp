@@ -9,7 +9,7 @@
 namespace attnlab {
 namespace {
 
-constexpr double kRopeBase = 10000.0;
+constexpr double rope_base = 10000.0;
 
 /// Calls visit(name, view, rows, columns) for every array, in the order in which they lie in memory.
 template <class Weights, class Visit>
@@ -94,7 +94,7 @@ std::vector<NamedView<const Real>> ModelWeights<Real>::named() const {
 
 template <class Real>
 AttentionOnlyModel<Real>::AttentionOnlyModel(const ModelShape& shape, const Ablation& ablation)
-    : shape_(shape), targets_(shape.seq_len, kNoTarget), losses_(shape.seq_len) {
+    : shape_(shape), targets_(shape.seq_len, no_target), losses_(shape.seq_len) {
   check_shape(shape);
   const bool fits = std::all_of(ablation.begin(), ablation.end(), [&](const std::vector<bool>& heads) {
     return heads.size() == shape.num_heads;
@@ -108,7 +108,7 @@ AttentionOnlyModel<Real>::AttentionOnlyModel(const ModelShape& shape, const Abla
     const std::size_t pairs = d / shape.num_heads / 2;
     rope_cosine_ = arena_.take(n, pairs);
     rope_sine_ = arena_.take(n, pairs);
-    rope_angles(kRopeBase, rope_cosine_, rope_sine_);
+    rope_angles(rope_base, rope_cosine_, rope_sine_);
   }
   for (std::size_t index = 0; index < shape.num_layers; ++index) {
     const View<Real> normalised = arena_.take(n, d);

@@ -66,8 +66,8 @@ class ModelWeights {
   explicit ModelWeights(const ModelShape& shape);
   ModelWeights(const ModelWeights&) = delete;
   ModelWeights& operator=(const ModelWeights&) = delete;
-  ModelWeights(ModelWeights&&) = default;
-  ModelWeights& operator=(ModelWeights&&) = default;
+  ModelWeights(ModelWeights&&) noexcept = default;
+  ModelWeights& operator=(ModelWeights&&) noexcept = default;
 
   /// Every array with a name such as "layers.1.query", in the order of memory; an absent position table is
   /// left out.

@@ -9,7 +9,7 @@
 namespace attnlab {
 namespace {
 
-constexpr std::size_t kShards = 4;
+constexpr std::size_t num_shards = 4;
 
 void fill_normal(View<float> matrix, Generator& rng, double deviation) {
   for (std::size_t i = 0; i < matrix.rows; ++i)
@@ -48,18 +48,18 @@ Trainer::Trainer(const ModelShape& shape, const SequenceRule& rule, const Traini
   if (rule.seq_len != shape.seq_len || rule.vocabulary != shape.vocabulary || options.batch == 0)
     throw Error(ErrorKind::usage,
                 "training needs sequences of the model's length and vocabulary, at least one a step");
-  for (std::size_t shard = 0; shard < kShards; ++shard)
+  for (std::size_t shard = 0; shard < num_shards; ++shard)
     shards_.push_back({AttentionOnlyModel<float>(shape), ModelWeights<float>(shape)});
 }
 
 double Trainer::step() {
   const std::vector<RepeatedSequence> batch = draw_sequences(rng_, rule_, options_.batch);
   const double predictions = static_cast<double>(options_.batch * (rule_.seq_len - 1));
-  threads_.run(kShards, [&](std::size_t index, std::size_t) {
+  threads_.run(num_shards, [&](std::size_t index, std::size_t) {
     Shard& shard = shards_[index];
     std::fill(shard.gradient.values.begin(), shard.gradient.values.end(), 0.0F);
     shard.loss = 0.0;
-    for (std::size_t i = index; i < batch.size(); i += kShards) {
+    for (std::size_t i = index; i < batch.size(); i += num_shards) {
       shard.model.forward(weights_, batch[i].tokens);
       shard.model.backward(weights_, static_cast<float>(1.0 / predictions), shard.gradient);
       for (const double loss : shard.model.losses()) shard.loss += loss;

@@ -12,7 +12,7 @@ using namespace attnlab;
 
 namespace {
 
-constexpr double kTolerance = 1e-6;
+constexpr double tolerance = 1e-6;
 
 /// One head's arrays, filled with numbers without pattern.
 struct Head {
@@ -81,9 +81,9 @@ TEST_CASE("backward attention: gradients of query key and value agree with finit
       loss();
       attention_backward(head.query, head.key, head.value, head.weights, head.d_output, head.d_scores,
                          head.d_query, head.d_key, head.d_value);
-      CHECK(worst_gradient_error(head.query, head.d_query, loss) <= kTolerance);
-      CHECK(worst_gradient_error(head.key, head.d_key, loss) <= kTolerance);
-      CHECK(worst_gradient_error(head.value, head.d_value, loss) <= kTolerance);
+      CHECK(worst_gradient_error(head.query, head.d_query, loss) <= tolerance);
+      CHECK(worst_gradient_error(head.key, head.d_key, loss) <= tolerance);
+      CHECK(worst_gradient_error(head.value, head.d_value, loss) <= tolerance);
     }
   }
 }
@@ -98,7 +98,7 @@ TEST_CASE("backward attention: the gradient check notices a softmax without its 
   attention_backward(head.query, head.key, head.value, head.weights, head.d_output, head.d_scores,
                      head.d_query, head.d_key, head.d_value);
   head.d_query(3, 1) *= 1.001;
-  CHECK(worst_gradient_error(head.query, head.d_query, loss) > 100 * kTolerance);
+  CHECK(worst_gradient_error(head.query, head.d_query, loss) > 100 * tolerance);
 }
 
 TEST_CASE("backward attention: a visible NaN stays where it can be seen") {
@@ -150,12 +150,12 @@ TEST_CASE("multi-head attention: gradients of every weight and both inputs agree
       };
       loss();
       multi_head_backward<double>(rule, weights, x, values_from, cache, dy, dx, d_values_from, gradient);
-      CHECK(worst_gradient_error(x, dx, loss) <= kTolerance);
-      CHECK(worst_gradient_error(values_from, d_values_from, loss) <= kTolerance);
-      CHECK(worst_gradient_error(weights.query, gradient.query, loss) <= kTolerance);
-      CHECK(worst_gradient_error(weights.key, gradient.key, loss) <= kTolerance);
-      CHECK(worst_gradient_error(weights.value, gradient.value, loss) <= kTolerance);
-      CHECK(worst_gradient_error(weights.output, gradient.output, loss) <= kTolerance);
+      CHECK(worst_gradient_error(x, dx, loss) <= tolerance);
+      CHECK(worst_gradient_error(values_from, d_values_from, loss) <= tolerance);
+      CHECK(worst_gradient_error(weights.query, gradient.query, loss) <= tolerance);
+      CHECK(worst_gradient_error(weights.key, gradient.key, loss) <= tolerance);
+      CHECK(worst_gradient_error(weights.value, gradient.value, loss) <= tolerance);
+      CHECK(worst_gradient_error(weights.output, gradient.output, loss) <= tolerance);
     }
   }
 }

@@ -14,7 +14,7 @@ using namespace attnlab;
 
 namespace {
 
-constexpr double kTolerance = 1e-6;
+constexpr double tolerance = 1e-6;
 
 }  // namespace
 
@@ -79,11 +79,11 @@ TEST_CASE("linear: gradients agree with finite differences") {
     return inner_product(y, dy);
   };
   linear_backward(x, w, dy, dx, dw);
-  CHECK(worst_gradient_error(x, dx, loss) <= kTolerance);
-  CHECK(worst_gradient_error(w, dw, loss) <= kTolerance);
+  CHECK(worst_gradient_error(x, dx, loss) <= tolerance);
+  CHECK(worst_gradient_error(w, dw, loss) <= tolerance);
   linear_backward(x, w, dy, dx, dw);  // gradients add up: twice is double
   const auto twice = [&] { return 2 * loss(); };
-  CHECK(worst_gradient_error(w, dw, twice) <= kTolerance);
+  CHECK(worst_gradient_error(w, dw, twice) <= tolerance);
 }
 
 TEST_CASE("layer norm: rows have mean 0 and deviation 1 and gradients agree with finite differences") {
@@ -109,9 +109,9 @@ TEST_CASE("layer norm: rows have mean 0 and deviation 1 and gradients agree with
   CHECK(std::abs(sum) < 1e-13);
   CHECK(std::abs(square / 19 - 1.0) < 1e-4);  // epsilon takes a little
   layer_norm_backward(cache, gain, dy, dx, d_gain, d_bias);
-  CHECK(worst_gradient_error(x, dx, loss) <= kTolerance);
-  CHECK(worst_gradient_error(gain, d_gain, loss) <= kTolerance);
-  CHECK(worst_gradient_error(bias, d_bias, loss) <= kTolerance);
+  CHECK(worst_gradient_error(x, dx, loss) <= tolerance);
+  CHECK(worst_gradient_error(gain, d_gain, loss) <= tolerance);
+  CHECK(worst_gradient_error(bias, d_bias, loss) <= tolerance);
 }
 
 TEST_CASE("rms norm: rows have root mean square 1 and gradients agree with finite differences") {
@@ -129,8 +129,8 @@ TEST_CASE("rms norm: rows have root mean square 1 and gradients agree with finit
   loss();
   CHECK(std::abs(inner_product(cache.normalised, cache.normalised) / 57 - 1.0) < 1e-4);
   rms_norm_backward(cache, gain, dy, dx, d_gain);
-  CHECK(worst_gradient_error(x, dx, loss) <= kTolerance);
-  CHECK(worst_gradient_error(gain, d_gain, loss) <= kTolerance);
+  CHECK(worst_gradient_error(x, dx, loss) <= tolerance);
+  CHECK(worst_gradient_error(gain, d_gain, loss) <= tolerance);
 }
 
 TEST_CASE("activation: gradients of relu and gelu agree with finite differences") {
@@ -148,7 +148,7 @@ TEST_CASE("activation: gradients of relu and gelu agree with finite differences"
       return inner_product(y, dy);
     };
     activation_backward(kind, x, dy, dx);
-    CHECK(worst_gradient_error(x, dx, loss) <= kTolerance);
+    CHECK(worst_gradient_error(x, dx, loss) <= tolerance);
   }
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("embedding: a token that comes twice collects both gradients") {
     return inner_product(y, dy);
   };
   embedding_backward(tokens, dy, d_table);
-  CHECK(worst_gradient_error(table, d_table, loss) <= kTolerance);
+  CHECK(worst_gradient_error(table, d_table, loss) <= tolerance);
   CHECK(std::abs(d_table(2, 1) - dy(0, 1) - dy(2, 1)) < 1e-15);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE(
   Arena<double> arena;
   TestNumbers numbers;
   const View<double> z = arena.take(3, 21), p = arena.take(3, 21), dz = arena.take(3, 21);
-  const std::vector<int> targets{5, kNoTarget, 20};
+  const std::vector<int> targets{5, no_target, 20};
   std::vector<double> losses(3);
   cross_entropy_forward(z, targets, p, losses);
   CHECK(std::abs(losses[0] - std::log(21.0)) < 1e-14);
@@ -192,7 +192,7 @@ TEST_CASE(
   };
   loss();
   cross_entropy_backward(p, targets, 0.25, dz);
-  CHECK(worst_gradient_error(z, dz, loss) <= kTolerance);
+  CHECK(worst_gradient_error(z, dz, loss) <= tolerance);
   CHECK(dz(1, 3) == 0.0);
 }
 

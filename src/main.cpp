@@ -98,6 +98,7 @@ extern "C" void stop_at_once(int) {
 
 int write_result(const Outcome& outcome) {
   try {
+    for (const OutputFile& file : outcome.files) write_output(file.path, file.produce);
     if (outcome.produce) {
       write_output(outcome.path, outcome.produce);
     } else if (!outcome.output.empty() || outcome.path != "-") {

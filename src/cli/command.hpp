@@ -29,6 +29,12 @@ struct Environment {
   std::function<void(double fraction, std::string_view what)> progress = {};
 };
 
+/// A file that a command writes.
+struct OutputFile {
+  std::string path;
+  ByteProducer produce;
+};
+
 /// What a command did: bytes for one destination, text for standard error, and the exit status.
 struct Outcome {
   int status = 0;             ///< 0 done, 1 a claim or comparison failed
@@ -36,6 +42,7 @@ struct Outcome {
   std::string path = "-";     ///< "-" is standard output
   std::string notes = {};     ///< for standard error
   ByteProducer produce = {};  ///< instead of `output`, for what is too large to hold
+  std::vector<OutputFile> files = {};  ///< written first, each whole or not at all
 };
 
 /// One call of a command: its options bound, its arguments to be filled in, then run.

@@ -14,6 +14,8 @@
 namespace attnlab {
 namespace {
 
+constexpr std::uint64_t lessons_seed = 466;
+
 Outcome present_values(Report report, const Presentation& presentation, const Environment& environment) {
   Result result;
   result.name = "diagnose";
@@ -27,19 +29,45 @@ struct DiagnoseCall {
   Presentation presentation;
   std::string yours;
   std::string result;
+  std::string discriminate;
 };
+
+// The arrays of a call by the names of their options.
+ByteProducer arrays_file(const Trial& call) {
+  auto content = std::make_shared<SafeTensors>();
+  for (const InputInfo& info : call.operation().inputs) {
+    if (call.inputs.has(info.name))
+      content->tensors.push_back({info.name, to_typed(call.inputs.array(info.name))});
+  }
+  return [content](const ByteSink& sink) { write_safetensors(*content, sink); };
+}
 
 Outcome run(const DiagnoseCall& state, const Environment& environment) {
   if (state.yours.empty()) {
     throw Error(ErrorKind::usage, fmt::format("diagnose {} needs --yours: the file of your own result",
                                               state.call->operation->name));
   }
+  if (!state.discriminate.empty() && !state.discriminate.ends_with(".safetensors")) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--discriminate {}: several arrays go into one file: give it a name that "
+                            "ends in .safetensors",
+                            state.discriminate));
+  }
   const Inputs inputs = read_inputs(*state.call);
   const Array yours = read_array(state.yours, read_options(state.call->reading));
   compute(*state.call, inputs);  // errors of the math name the files
   const Trial trial(*state.call->operation, state.call->session->options, inputs);
   const Diagnosis found = diagnose(trial, state.result, yours, "--yours " + state.yours);
-  Outcome outcome = present_values(diagnosis_report(found, yours), state.presentation, environment);
+  Report report = diagnosis_report(found, yours);
+  std::vector<OutputFile> files;
+  if (!state.discriminate.empty()) {
+    const Discrimination told =
+        found.explanations.size() < 2 ? Discrimination{} : tell_apart(trial, found, lessons_seed);
+    tell_discrimination(report, found, told, state.discriminate);
+    if (told.call) files.push_back({state.discriminate, arrays_file(*told.call)});
+  }
+  Outcome outcome = present_values(std::move(report), state.presentation, environment);
+  outcome.files = std::move(files);
   outcome.status = found.matches ? 0 : 1;
   return outcome;
 }
@@ -59,6 +87,8 @@ Command diagnose_operation(const Operation& operation) {
     OptionSet own;
     own.file("yours", state->yours, "your own result, required");
     own.text("result", state->result, "NAME", "which result it is; the first of its size unless given");
+    own.file("discriminate", state->discriminate,
+             "where several mistakes fit, a .safetensors file to write with arrays that tell them apart");
     declare_presentation(own, state->presentation);
     invocation->options.adopt(own);
     invocation->run = [state](const Environment& environment) { return run(*state, environment); };

@@ -192,6 +192,36 @@ Report diagnosis_report(const Diagnosis& found, const Array& yours) {
   return report;
 }
 
+void tell_discrimination(Report& report, const Diagnosis& found, const Discrimination& told,
+                         const std::string& file) {
+  report.line("");
+  report.value("discriminating_file", told.call ? Value{file} : Value{});
+  if (!told.call) {
+    report.line(
+        found.explanations.size() < 2
+            ? fmt::format("There are no two explanations to tell apart: {} is not written.", file)
+            : fmt::format("No arrays tell these explanations apart with these options: {} is not written.",
+                          file));
+    return;
+  }
+  std::string arrays;
+  for (const InputInfo& info : told.call->operation().inputs) {
+    if (told.call->inputs.has(info.name)) arrays += fmt::format(" --{} {}:{}", info.name, file, info.name);
+  }
+  const std::string options = options_text(*told.call);
+  const std::string again =
+      fmt::format("attnlab diagnose {}{}{} --result {} --yours YOURS", told.call->operation().name, arrays,
+                  options.empty() ? "" : " " + options, found.result);
+  report.line(fmt::format(
+      "{} holds arrays on which these explanations differ: compute your result on them, then", file));
+  report.line("  " + again);
+  for (const auto& [a, b] : told.alike) {
+    report.line(fmt::format("{} and {} stay alike: with these options they give the same numbers.",
+                            found.explanations[a].name(), found.explanations[b].name()));
+  }
+  report.value("next_command", again);
+}
+
 Report catalogue_report(const std::string& operation) {
   Report report;
   Table table{"mistakes", "", mistake_columns};

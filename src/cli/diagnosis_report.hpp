@@ -4,11 +4,15 @@
 #include <string>
 
 #include "lab/report.hpp"
-#include "operations/diagnosis.hpp"
+#include "operations/discrimination.hpp"
 
 namespace attnlab {
 
 Report diagnosis_report(const Diagnosis& found, const Array& yours);
+
+/// Adds what was found to tell the explanations apart: the file of arrays and how to go on with it.
+void tell_discrimination(Report& report, const Diagnosis& found, const Discrimination& told,
+                         const std::string& file);
 
 /// The known mistakes of an operation; all where its name is empty.
 Report catalogue_report(const std::string& operation);

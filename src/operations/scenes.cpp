@@ -26,18 +26,6 @@ Options with(Options options, const Options& more) {
   return options;
 }
 
-// Zeros and ones; every row but `empty_row` has a one in its first column, and a zero in its last.
-Array flags(Generator& rng, Shape shape, std::size_t empty_row = SIZE_MAX) {
-  Array array = normal_array(rng, std::move(shape));
-  const std::size_t columns = array.shape.back();
-  for (std::size_t n = 0; n < array.values.size(); ++n) {
-    const std::size_t column = n % columns;
-    const bool one = column == 0 || (array.values[n] > -0.3 && column + 1 < columns);
-    array.values[n] = one && n / columns != empty_row ? 1 : 0;
-  }
-  return array;
-}
-
 Array counted(double first, std::size_t count) {
   Array numbers{{count}, {}};
   for (std::size_t n = 0; n < count; ++n) numbers.values.push_back(first + static_cast<double>(n));
@@ -86,17 +74,17 @@ void add_attention(Scenes& scenes) {
   scenes.attention({{"causal", ""}, {"window", "3"}});
   scenes.attention({{"window-left", "2"}, {"window-right", "1"}});
   scenes.attention({{"scale", "0.3"}}).inputs.set("value", normal_array(scenes.rng, {length, 3}));
-  scenes.attention({}).inputs.set("mask", flags(scenes.rng, all, 2));
-  scenes.attention({{"scale", "4000"}}).inputs.set("mask", flags(scenes.rng, all));
-  scenes.attention({}).inputs.set("key-padding", flags(scenes.rng, {length}));
+  scenes.attention({}).inputs.set("mask", flag_array(scenes.rng, all, 2));
+  scenes.attention({{"scale", "4000"}}).inputs.set("mask", flag_array(scenes.rng, all));
+  scenes.attention({}).inputs.set("key-padding", flag_array(scenes.rng, {length}));
   Trial& padded = scenes.attention(causal);
-  padded.inputs.set("mask", flags(scenes.rng, all));
-  padded.inputs.set("key-padding", flags(scenes.rng, {length}));
+  padded.inputs.set("mask", flag_array(scenes.rng, all));
+  padded.inputs.set("key-padding", flag_array(scenes.rng, {length}));
   Trial& spoiled = scenes.attention({});
   Array value = spoiled.inputs.array("value");
   std::fill_n(value.values.end() - static_cast<std::ptrdiff_t>(value.shape[1]), value.shape[1], std::nan(""));
   spoiled.inputs.set("value", value);
-  spoiled.inputs.set("key-padding", flags(scenes.rng, {length}));  // hides the last key
+  spoiled.inputs.set("key-padding", flag_array(scenes.rng, {length}));  // hides the last key
   Trial& broken = scenes.attention({});
   Array query = broken.inputs.array("query");
   query.values[1] = std::nan("");
@@ -107,7 +95,7 @@ void add_attention(Scenes& scenes) {
 
   scenes.attention({}).inputs.set("bias", normal_array(scenes.rng, all));
   Trial& dropping = scenes.attention({{"dropout", "0.25"}});
-  dropping.inputs.set("dropout-keep", flags(scenes.rng, all));
+  dropping.inputs.set("dropout-keep", flag_array(scenes.rng, all));
   scenes.attention({{"dropout", "0.25"}});
   scenes.attention({{"alibi-slope", "0.3"}});
   scenes.attention({{"heads", "3"}, {"alibi", ""}, {"causal", ""}});
@@ -138,7 +126,7 @@ void add_attention_layers(Scenes& scenes) {
             {"wq", {8, 8}},
             {"wk", {6, 8}},
             {"wv", {6, 8}}})
-      .inputs.set("key-padding", flags(scenes.rng, {length + 2}));
+      .inputs.set("key-padding", flag_array(scenes.rng, {length + 2}));
 
   Shapes block = projections;
   const std::size_t width = scenes.width();
@@ -210,7 +198,7 @@ void add_positions(Scenes& scenes) {
   scenes.add("alibi-slopes", {{"heads", heads[scenes.more % 5]}});
   scenes.add("sinusoidal", {{"seq-len", std::to_string(length)}, {"d-model", std::to_string(width + 1)}});
   scenes.add("learned-positions", {}, {{"table", {length, 3}}}).inputs.set("pos", counted(0, 3));
-  Array mask = flags(scenes.rng, {3, length});
+  Array mask = flag_array(scenes.rng, {3, length});
   for (std::size_t column = 0; column < length; ++column)
     mask.values[column] = column < 2 ? 0 : 1;  // on the left
   scenes.add("positions", {}).inputs.set("mask", mask);
@@ -292,6 +280,17 @@ Array normal_array(Generator& rng, Shape shape) {
   Array array{std::move(shape), {}};
   array.values.resize(element_count(array.shape));
   rng.fill_standard_normal(array.values);
+  return array;
+}
+
+Array flag_array(Generator& rng, Shape shape, std::size_t empty_row) {
+  Array array = normal_array(rng, std::move(shape));
+  const std::size_t columns = array.shape.back();
+  for (std::size_t n = 0; n < array.values.size(); ++n) {
+    const std::size_t column = n % columns;
+    const bool one = column == 0 || (array.values[n] > -0.3 && column + 1 < columns);
+    array.values[n] = one && n / columns != empty_row ? 1 : 0;
+  }
   return array;
 }
 

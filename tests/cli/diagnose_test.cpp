@@ -98,3 +98,21 @@ TEST_CASE("diagnose command: a mistake that is not known suggests the nearest") 
         "attnlab: --show scale-misssing: there is no mistake of that name: did you mean scale-missing? "
         "diagnose --list shows all\n");
 }
+
+TEST_CASE("diagnose command: a file is offered that tells explanations apart") {
+  const Files files;
+  const std::string yours = files.scratch.file("y.json", unscaled);
+  const std::string values = files.scratch.file("v.json", "[[1, 0, 0], [0, 1, 0]]");
+  const std::string mixed = files.scratch.file(
+      "m.json", "[[0.7310585786300049, 0.2689414213699951, 0], [0.2689414213699951, 0.7310585786300049, 0]]");
+  const std::string tell = files.scratch.path("tell.safetensors");
+  const std::vector<std::string> call = {"diagnose", "attention",    "--query",        files.identity,
+                                         "--key",    files.identity, "--value",        values,
+                                         "--yours",  mixed,          "--discriminate", tell};
+  const Outcome outcome = run_command(call);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.files.empty());  // only one mistake fits
+  CHECK(outcome.output.find("no two explanations to tell apart: " + tell + " is not written") !=
+        std::string::npos);
+  CHECK(run_command(files.attention(yours, {"--discriminate", "tell.npy"})).status == 2);
+}

@@ -24,4 +24,5 @@ TEST_CASE("integer: overflow of 127 bits is refused by name") {
   CHECK_THROWS_WITH_AS(checked_multiply(large, large, "FLOPs"),
                        "FLOPs is beyond 127 bits: choose smaller sizes", Error);
   CHECK(checked_add(large, 1, "FLOPs") - large == 1);
+  CHECK_THROWS_AS(checked_add(large * 127, large, "FLOPs"), Error);
 }

@@ -83,5 +83,8 @@ TEST_CASE(
   CHECK(narrow.weights.shape(1) == 2);
   CHECK(difference(narrow.output,
                    attention(query, matmul(projection, key), matmul(projection, value)).output) == "");
+  const Matrix other{{0, 1, 0}, {2, 0, 1}};
+  CHECK(difference(low_rank_attention(query, key, value, projection, other).output,
+                   attention(query, matmul(projection, key), matmul(other, value)).output) == "");
   CHECK_THROWS_AS(low_rank_attention(query, key, value, zeros(2, 4), zeros(2, 4)), Error);
 }

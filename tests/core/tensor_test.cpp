@@ -14,6 +14,8 @@ TEST_CASE("tensor: conversions keep shape and order") {
   CHECK(a.values == std::vector<double>{1, 2, 3, 4, 5, 6});
   CHECK(to_matrix(a, "x")(1, 0) == 4);
   CHECK_THROWS_WITH_AS(to_vector(a, "x"), "x: shape [2, 3] where a vector was expected", Error);
+  CHECK_THROWS_WITH_AS(to_matrix(Array{{1, 2, 1}, {1, 2}}, "x"),
+                       "x: shape [1, 2, 1] where a matrix was expected", Error);
 }
 
 TEST_CASE("tensor: element_count refuses a product beyond 63 bits and takes zero before overflow") {

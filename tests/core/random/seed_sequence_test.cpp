@@ -65,6 +65,7 @@ TEST_CASE("seed sequence: text is read in decimal and hexadecimal and as a list 
   CHECK(parse_seed("0466").entropy() == Words{466});
   CHECK(parse_seed("0x1D2").entropy() == Words{466});
   CHECK(parse_seed("0X1d2").entropy() == Words{466});
+  CHECK(parse_seed("0xAFaf9").entropy() == Words{0xafaf9});
   CHECK(parse_seed("4294967296").entropy() == Words{0, 1});
   CHECK(parse_seed("18446744073709551615").entropy() == SeedSequence(~std::uint64_t{0}).entropy());
   // 2^128 + 5

@@ -114,6 +114,7 @@ WhatIf changes(const Params& p) {
   if (p.is_lesson() && p.seq_len && !what_if.positions) what_if.positions = p.seq_len;
   if (p.pad_vocab_to) {
     const std::int64_t vocab = load(p, what_if).config.architecture.vocab;
+    if (vocab == 0) throw Error(ErrorKind::usage, "--pad-vocab-to: the model has no token table");
     what_if.vocab = padded_vocabulary(vocab, *p.pad_vocab_to);
   }
   return what_if;

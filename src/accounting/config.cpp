@@ -78,6 +78,7 @@ class Builder {
 
   ModelConfig build() {
     read_class();
+    refuse_idle_overrides();
     width_ = keys_.needed_or(what_if_.d_model, "--d-model", family_.keys.width, "the width of the model");
     model_.d_model = width_.value;
     if (!family_.keys.vocab.empty()) {
@@ -111,6 +112,23 @@ class Builder {
   }
 
  private:
+  // What the command line says and this family has no place for: passing it over would look like an answer.
+  void refuse_idle_overrides() {
+    const auto refuse = [&](bool given, const char* option, const char* missing) {
+      if (!given) return;
+      throw Error(ErrorKind::usage, fmt::format("{}: {} has {}", option, family_.model_type, missing));
+    };
+    if (family_.moe.count.empty()) {
+      refuse(what_if_.experts.has_value(), "--experts", "no experts");
+      refuse(what_if_.experts_per_token.has_value(), "--experts-per-token", "no experts");
+    }
+    if (family_.form == Form::vision) {
+      refuse(what_if_.vocab.has_value(), "--vocab", "no token table");
+      refuse(what_if_.tied.has_value(), "--tied", "no token table");
+      refuse(what_if_.positions.has_value(), "--positions", "one position for each patch of the image");
+    }
+  }
+
   // Heads.
 
   void read_class() {
@@ -513,6 +531,11 @@ class Builder {
     const std::vector<std::int64_t> window = windows(layers);
     const std::optional<Experts> experts = read_experts();
     const std::vector<bool> has_experts = experts ? expert_layers(layers) : std::vector<bool>();
+    const bool all_experts = std::find(has_experts.begin(), has_experts.end(), false) == has_experts.end();
+    if (what_if_.ffn && experts && all_experts && family_.moe.width != family_.keys.ffn) {
+      throw Error(ErrorKind::usage,
+                  "--ffn: every MLP of the model is made of experts, which keep their width");
+    }
     const bool mlp_bias = keys_.flag(family_.mlp_bias);
     Stack stack{std::move(name), {}, {}};
     for (std::size_t i = 0; i < static_cast<std::size_t>(layers); ++i) {

@@ -248,6 +248,30 @@ TEST_CASE("accounting: one size of a real model can be changed") {
   latent.kv_heads = 1;
   CHECK_THROWS_WITH_AS(embedded_model("deepseek-v3", {.as = "", .what_if = latent}),
                        "--kv-heads: latent attention has neither key heads nor one head width", Error);
+  const auto complaint = [](const char* model, const WhatIf& what_if) -> std::string {
+    try {
+      static_cast<void>(embedded_model(model, {.as = "", .what_if = what_if}));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  WhatIf experts;
+  experts.experts = 4;
+  CHECK(complaint("gpt2", experts) == "--experts: gpt2 has no experts");
+  CHECK(complaint("mixtral-8x7b", experts) == "accepted");
+  WhatIf visited;
+  visited.experts_per_token = 1;
+  CHECK(complaint("llama-3-8b", visited) == "--experts-per-token: llama has no experts");
+  WhatIf words;
+  words.vocab = 1000;
+  CHECK(complaint("vit-base-patch16-224", words) == "--vocab: vit has no token table");
+  WhatIf wide;
+  wide.ffn = 1024;
+  CHECK(complaint("qwen1.5-moe-a2.7b", wide) ==
+        "--ffn: every MLP of the model is made of experts, which keep their width");
+  CHECK(complaint("mixtral-8x7b", wide) == "accepted");
+  CHECK(complaint("deepseek-v3", wide) == "accepted");
   WhatIf three;
   three.layers = 3;
   CHECK(read(small_with("intermediate_size", "[256, 128]"), {.as = "", .what_if = three})

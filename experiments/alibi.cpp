@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/attention.hpp"
+#include "core/error.hpp"
 #include "core/positions.hpp"
 #include "core/statistics.hpp"
 #include "experiments/all.hpp"
@@ -136,6 +137,8 @@ void check_bias(Report& report, const Params& p, double slope, const Context& co
 }
 
 Report run(const Params& p, const Context& context) {
+  if (p.head >= p.heads)
+    throw Error(ErrorKind::usage, fmt::format("--head: {} is not below the {} of --heads", p.head, p.heads));
   Report report("Attention with linear biases");
   const std::vector<double> slopes = slopes_of(p.heads, context);
   Table table{
@@ -170,9 +173,8 @@ Report run(const Params& p, const Context& context) {
   for (std::size_t head = 0; head < p.heads; ++head) lines.push_back({fmt::format("head_{}", head)});
   report.data(std::move(fall));
 
-  const std::size_t shown = std::min(p.head, p.heads - 1);
   check_slopes(report, context);
-  check_bias(report, p, slopes[shown], context);
+  check_bias(report, p, slopes[p.head], context);
   report.check(
       {.id = "trains-short",
        .reason =

@@ -49,6 +49,10 @@ void declare(OptionSet& options, Params& p) {
 Mask chosen_mask(const Params& p) {
   if (p.mask == "causal") return causal_mask(p.seq_len, p.seq_len);
   if (p.mask == "none") return full_mask(p.seq_len, p.seq_len);
+  if (p.real_tokens > p.seq_len && p.real_tokens != Params{}.real_tokens) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--real-tokens: {} is more than the {} positions", p.real_tokens, p.seq_len));
+  }
   std::vector<bool> is_real(p.seq_len);
   for (std::size_t key = 0; key < p.seq_len; ++key) is_real[key] = key < p.real_tokens;
   return padding_mask(p.seq_len, is_real);

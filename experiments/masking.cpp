@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/attention.hpp"
+#include "core/error.hpp"
 #include "core/matmul.hpp"
 #include "core/softmax.hpp"
 #include "core/statistics.hpp"
@@ -230,7 +231,13 @@ Report run(const Params& p, const Context& context) {
   Report report("Masks");
   Generator rng = context.rng();
   const Batch batch = draw(rng, p);
-  const std::size_t shown = std::min(p.sequence, batch.padded.size() - 1);
+  const std::size_t last = batch.padded.size() - 1;
+  // The default makes way for a batch of one; a wish does not.
+  if (p.sequence > last && p.sequence != Params{}.sequence) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--sequence: {} is not in the batch, whose last is {}", p.sequence, last));
+  }
+  const std::size_t shown = std::min(p.sequence, last);
   const Sequence& s = batch.padded[shown];
   const auto longest = static_cast<std::size_t>(s.query.shape(0));
   report.line(fmt::format("attention weights of sequence {}: {} tokens padded to {}, causal and padding mask",

@@ -299,6 +299,12 @@ void mixtral_claims(const Context& context, Report& report) {
 }
 
 Report run(const Params& p, const Context& context) {
+  const std::int64_t most = *std::max_element(p.experts.begin(), p.experts.end());
+  const std::int64_t visited = *std::max_element(p.chosen.begin(), p.chosen.end());
+  if (visited > most) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--chosen: {} experts a token are more than the {} of --experts", visited, most));
+  }
   Report report("Mixture of experts");
   report.table(load_table(p, context, report));
   report.table(biased_table(p, context, report));

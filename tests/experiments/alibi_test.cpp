@@ -33,6 +33,12 @@ TEST_CASE("alibi: the bias of three positions is the one written by hand") {
   CHECK_FALSE(report.find_grid("bias")->hidden[3]);
 }
 
+TEST_CASE("alibi: a head beyond the last is refused") {
+  CHECK(run_experiment("alibi", {{"head", "7"}}).passed());
+  CHECK_THROWS_WITH_AS(run_experiment("alibi", {{"head", "8"}}), "--head: 8 is not below the 8 of --heads",
+                       Error);
+}
+
 TEST_CASE("alibi: a penalty by the key's position is not relative and the claims notice") {
   const Report report = run_experiment("alibi", {}, 466, "by-key-position");
   CHECK_FALSE(report.find_check("relative").passed());

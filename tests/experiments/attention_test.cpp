@@ -27,6 +27,12 @@ TEST_CASE("attention: keys of other tokens and a softmax over queries are notice
   CHECK_FALSE(run_experiment("attention", {}, 466, "no-mask").find_check("no-leak").passed());
 }
 
+TEST_CASE("attention: more real tokens than positions are refused") {
+  CHECK(run_experiment("attention", {{"mask", "padding"}, {"seq-len", "2"}}).passed());
+  CHECK_THROWS_WITH_AS(run_experiment("attention", {{"mask", "padding"}, {"real-tokens", "6"}}),
+                       "--real-tokens: 6 is more than the 5 positions", Error);
+}
+
 TEST_CASE("attention: a cell that is not there is refused") {
   CHECK_THROWS_WITH_AS(run_experiment("attention", {{"cell", "5,0"}}), "--cell: 5 is outside [0, 4]", Error);
   CHECK_THROWS_WITH_AS(run_experiment("attention", {{"cell", "1"}}), "--cell: 1 is not ROW,COL", Error);

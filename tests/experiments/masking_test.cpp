@@ -36,6 +36,13 @@ TEST_CASE("masking: weights lie on and below the diagonal and on real tokens") {
   }
 }
 
+TEST_CASE("masking: a sequence beyond the batch is refused") {
+  CHECK(run_experiment("masking", {{"lengths", "4"}}).passed());
+  CHECK(run_experiment("masking", {{"sequence", "2"}}).passed());
+  CHECK_THROWS_WITH_AS(run_experiment("masking", {{"sequence", "3"}}),
+                       "--sequence: 3 is not in the batch, whose last is 2", Error);
+}
+
 TEST_CASE("masking: finite fills spread the weight and infinite ones leave no number") {
   const Report report = run_experiment("masking");
   const Table& fills = *report.find_table("fills");

@@ -28,6 +28,12 @@ TEST_CASE("moe: one expert costs what the dense layer costs and two cost twice a
   CHECK(report.find_check("same-work-2").verdict() == Verdict::near);
 }
 
+TEST_CASE("moe: more experts a token than there are is refused") {
+  CHECK(run_experiment("moe", {{"experts", "2"}}).passed());
+  CHECK_THROWS_WITH_AS(run_experiment("moe", {{"experts", "2,8"}, {"chosen", "9"}}),
+                       "--chosen: 9 experts a token are more than the 8 of --experts", Error);
+}
+
 TEST_CASE("moe: visiting every expert is noticed") {
   const Report report = run_experiment("moe", {{"num-tokens", "64"}, {"experts", "8"}}, 466, "all-experts");
   CHECK_FALSE(report.find_check("same-work-1").passed());

@@ -70,26 +70,27 @@ std::string indented(const std::string& json) {
   return out;
 }
 
-// All listings as one: texts behind each other, JSON keyed by listing, other formats over all tables.
+// Of all listings: texts behind each other, JSON keyed by listing; what shows tables, over all of them.
 Outcome run_all(const ReplayCall& call, const Environment& environment) {
   Outcome all;
   all.path = call.presentation.output;
   Presentation each = call.presentation;
-  const bool json = each.format == "json" || (each.format.empty() && each.output.ends_with(".json"));
-  if (json) each.format = "json";
-  const bool text =
-      !json && (each.format == "text" || (each.format.empty() && renderer_of_path(each.output) == nullptr));
+  const Renderer* told = each.format.empty() ? renderer_of_path(each.output) : &find_renderer(each.format);
+  each.format = told == nullptr ? "text" : told->name;
+  const bool json = each.format == "json";
+  const bool text = each.format == "text" && each.table.empty();
+  const bool apart = (json || text) && !each.list_tables && !each.plot;
   Result together;
   together.name = "replay";
   together.lesson_listing = true;
   for (const Listing& listing : listings()) {
     const Result result = run_listing(listing, call);
-    if (json || text) {
+    if (apart) {
       const std::string part = present(result, each, environment).output;
       if (json)
         all.output += fmt::format("{}\n  {}: {}", all.output.empty() ? "{" : ",", json_string(listing.name),
                                   indented(part));
-      if (text) all.output += part;
+      if (!json) all.output += part;
     } else {
       together.report.append(result.report);
     }
@@ -97,8 +98,8 @@ Outcome run_all(const ReplayCall& call, const Environment& environment) {
     const std::string plain = render_text(result, {.precision = call.presentation.precision});
     if (!compare(listing, plain, all.notes)) all.status = 1;
   }
-  if (json) all.output += "\n}\n";
-  if (!json && !text) all.output = present(together, each, environment).output;
+  if (apart && json) all.output += "\n}\n";
+  if (!apart) all.output = present(together, each, environment).output;
   return all;
 }
 

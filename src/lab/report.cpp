@@ -184,18 +184,33 @@ bool Report::passed() const {
 }
 
 void Report::append(const Report& other) {
+  const auto free_name = [taken = data_names_](const std::string& name) {
+    std::string text = name;
+    for (int i = 2; std::find(taken.begin(), taken.end(), text) != taken.end(); ++i)
+      text = fmt::format("{}_{}", name, i);
+    return text;
+  };
   for (const Item& item : other.items_) {
     const std::size_t offset = item.kind == Item::Kind::table  ? tables_.size()
                                : item.kind == Item::Kind::grid ? grids_.size()
                                                                : 0;
     items_.push_back({item.kind, item.text, item.index + offset});
   }
-  for (const std::string& name : other.data_names_) add_name(name);
-  tables_.insert(tables_.end(), other.tables_.begin(), other.tables_.end());
-  grids_.insert(grids_.end(), other.grids_.begin(), other.grids_.end());
+  for (const std::string& name : other.data_names_) add_name(free_name(name));
+  for (Table table : other.tables_) {
+    table.name = free_name(table.name);
+    tables_.push_back(std::move(table));
+  }
+  for (Grid grid : other.grids_) {
+    grid.name = free_name(grid.name);
+    grids_.push_back(std::move(grid));
+  }
   values_.insert(values_.end(), other.values_.begin(), other.values_.end());
   checks_.insert(checks_.end(), other.checks_.begin(), other.checks_.end());
-  figures_.insert(figures_.end(), other.figures_.begin(), other.figures_.end());
+  for (Figure figure : other.figures_) {
+    for (std::string& name : figure.data) name = free_name(name);
+    figures_.push_back(std::move(figure));
+  }
   explanation_.insert(explanation_.end(), other.explanation_.begin(), other.explanation_.end());
   disagreements_.insert(disagreements_.end(), other.disagreements_.begin(), other.disagreements_.end());
 }

@@ -161,7 +161,7 @@ class Report {
   /// True when no check fails.
   bool passed() const;
 
-  /// Adds all of another report behind what is here.
+  /// Adds all of another report behind what is here; a table whose name is taken becomes "name_2".
   void append(const Report& other);
 
  private:

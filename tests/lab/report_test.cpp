@@ -94,6 +94,21 @@ TEST_CASE("report: appended reports keep their order") {
   CHECK(a.data_names() == std::vector<std::string>{"g", "h"});
 }
 
+TEST_CASE("report: an appended name that is taken gets a number in tables and arrays and figures") {
+  Report a("a");
+  a.data(Grid{"scores", "", {{1}, {1}}});
+  Report b("b");
+  b.data(Grid{"scores", "", {{1}, {2}}}).data(Table{"decay", "", {{"x"}}, {{1.0}}});
+  b.figure(Figure{"pattern", "", FigureKind::heat_map, {"scores", "decay"}});
+  a.append(b);
+  CHECK(a.data_names() == std::vector<std::string>{"scores", "scores_2", "decay"});
+  CHECK(a.find_grid("scores_2")->array.values == std::vector<double>{2});
+  CHECK(a.figures()[0].data == std::vector<std::string>{"scores_2", "decay"});
+  a.append(b);
+  CHECK(a.data_names().back() == "decay_2");
+  CHECK(a.find_grid("scores_3") != nullptr);
+}
+
 TEST_CASE("report: the difference to another names what differs and by how much") {
   Report here;
   here.value("total", std::int64_t{12}).value("same", 1.0);

@@ -174,7 +174,9 @@ class BarDrawing {
     std::string text;
     if (picture_.series.size() > 1) text = series_text();
     if (picture_.logarithmic) {
-      text += std::string(left_, ' ') + "lengths by decades: equal steps are equal ratios\n";
+      const std::string note = "decades: equal steps are equal ratios";
+      const bool fits = static_cast<int>(left_ + note.size()) <= style_.width;
+      text += std::string(fits ? left_ : 0, ' ') + note + '\n';
     }
     return text;
   }

@@ -106,6 +106,7 @@ Figure figure_of_table(const Table& table) {
   figure.x_axis = {figure.x_column, table.columns.front().unit};
   for (std::size_t j = 1; j < table.columns.size(); ++j) {
     const bool numbers =
+        !table.rows.empty() &&
         std::none_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return is_word(row[j]); });
     if (numbers) figure.series.push_back({table.columns[j].name});
   }

@@ -279,6 +279,9 @@ class HeatDrawing {
 
   // The scale, and behind it or where the width ends below it the marks that are not on it.
   std::string scale_text() const {
+    const std::size_t around = left_ + end_text(colors_.low).size() + end_text(colors_.high).size() + 4;
+    const std::size_t room = std::max<std::size_t>(width(), around) - around;
+    const std::size_t length = std::clamp<std::size_t>(room, 8, scale_length);
     Canvas canvas(std::max<std::size_t>(width(), left_ + scale_length + 32), 3, style_);
     std::size_t column = left_;
     std::size_t row = 0;
@@ -289,8 +292,8 @@ class HeatDrawing {
     if (colors_.low < colors_.high) {
       put(end_text(colors_.low) + ' ');
       if (!style_.colored()) put("[");
-      for (std::size_t i = 0; i < scale_length; ++i) {
-        const double part = static_cast<double>(i) / (scale_length - 1);
+      for (std::size_t i = 0; i < length; ++i) {
+        const double part = static_cast<double>(i) / static_cast<double>(length - 1);
         const double value = colors_.low + part * (colors_.high - colors_.low);
         put(style_.colored() ? " " : shade_of(value), {{}, colors_.color(value)});
       }

@@ -10,7 +10,8 @@ namespace {
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '|' || c == '\\') out += '\\';
+    // What would begin a cell, a tag, code or emphasis. An underscore within a word does not.
+    if (std::string_view("|\\<`*").find(c) != std::string_view::npos) out += '\\';
     out += c == '\n' ? ' ' : c;
   }
   return out;
@@ -45,7 +46,7 @@ std::string render_markdown(const Result& result, const RenderOptions& options) 
     return markdown_table(chosen_table(result, as_grid), digits);
   }
   const Report& report = result.report;
-  std::string out = fmt::format("## {}\n", report.title());
+  std::string out = fmt::format("## {}\n", escaped(report.title().empty() ? result.name : report.title()));
   bool in_paragraph = false;
   for (const Report::Item& item : report.items()) {
     if (item.kind == Report::Item::Kind::line) {

@@ -78,8 +78,10 @@ TEST_CASE("bar picture: a logarithmic scale starts a power of ten below") {
 a |####### 100
 b |#################### 10,000
 c | 0 (no logarithm)
-  lengths by decades: equal steps are equal ratios
+  decades: equal steps are equal ratios
 )");
+  const BarPicture wide_labels{{"attention"}, {{"bytes", {100}}}, "bytes", false, true};
+  CHECK(contains(draw_bars(wide_labels, ascii), "\ndecades: equal steps"));
 }
 
 TEST_CASE("bar picture: zeros alone have no bars") {

@@ -127,6 +127,9 @@ TEST_CASE("figures: what cannot be drawn is refused with what can") {
   words.name = "words";
   words.report.data(Table{"t", "", {{"a"}, {"b"}}, {{std::string("x"), std::string("y")}}});
   CHECK_THROWS_WITH_AS(render_plot(words, {}), "--table: t has no numbers to draw", Error);
+  Result empty;
+  empty.report.data(Table{"t", "", {{"a"}, {"b"}}, {}});
+  CHECK_THROWS_WITH_AS(render_svg(empty, {}), "--table: t has no numbers to draw", Error);
   CHECK_THROWS_WITH_AS(render_plot(result_of("attention"), {.table = "weihgts"}),
                        doctest::Contains("weihgts is not one of weights"), Error);
   Result nothing;

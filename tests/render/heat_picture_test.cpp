@@ -72,6 +72,11 @@ sat   ▒▒▒▒    ▒▒▒▒
 )");
 }
 
+TEST_CASE("heat picture: the scale shrinks to a narrow terminal") {
+  const std::string text = draw_heat_map(causal(), {24, false, TerminalStyle::Color::none});
+  CHECK(contains(text, "\n      0 [ .:-=++*#%@@] 1\n      // masked\n"));
+}
+
 TEST_CASE("heat picture: colours carry the numbers of a small matrix") {
   HeatPicture picture;
   picture.values = Matrix{{0.0, 1.0}};

@@ -102,10 +102,14 @@ TEST_CASE("render: npy holds an array or the numbers of a table") {
                        Error);
 }
 
-TEST_CASE("render: markdown escapes bars") {
+TEST_CASE("render: markdown escapes what it would obey and has a title") {
   Result result;
   result.report.table({"t", "", {{"a|b"}}, {{std::string("x|y")}}});
+  result.report.line("6*L*T*d <= `x`, d_k");
+  result.name = "op";
   CHECK(render_markdown(result, {}).find("| a\\|b |\n| --- |\n| x\\|y |\n") != std::string::npos);
+  CHECK(render_markdown(result, {}).find("\n6\\*L\\*T\\*d \\<= \\`x\\`, d_k\n") != std::string::npos);
+  CHECK(render_markdown(result, {}).starts_with("## op\n"));
 }
 
 TEST_CASE("render: the extension of the output tells the format") {

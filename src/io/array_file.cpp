@@ -169,7 +169,7 @@ TypedArray read_typed_array(const std::string& source, const ReadOptions& option
 }
 
 Array read_array(const std::string& source, const ReadOptions& options) {
-  return to_array(read_typed_array(source, options), source);
+  return to_array(read_typed_array(source, options), input_name(source));
 }
 
 void check_writable(const ArrayFile& content, ArrayFormat format) {

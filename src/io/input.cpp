@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -18,8 +19,6 @@ namespace {
 
 /// Smaller files are copied: that costs nothing and does not mind if somebody shortens the file meanwhile.
 constexpr std::size_t smallest_mapped = std::size_t{16} << 20;
-/// What a pipe may bring; a device without end would otherwise fill the memory of the machine.
-constexpr std::size_t longest_stream = std::size_t{4} << 30;
 
 [[noreturn]] void fail(const std::string& name, const std::string& reason) {
   throw Error(ErrorKind::io, fmt::format("cannot read {}: {}", name, reason));
@@ -58,19 +57,26 @@ FileBytes map_file(int descriptor, std::size_t size, const std::string& name) {
   return {{static_cast<const char*>(address), size}, std::move(owner), kept, 0};
 }
 
+std::string name_of(int descriptor) {
+  std::error_code unknown;
+  const auto path = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", descriptor), unknown);
+  return unknown ? "a file" : path.string();
+}
+
 void read_block(int descriptor, std::size_t offset, char* to, std::size_t size) {
   while (size > 0) {
     const ssize_t count = ::pread(descriptor, to, size, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_with("a mapped file", errno);
-    if (count == 0) fail("a mapped file", "it was shortened while it was in use");
+    if (count < 0) fail_with(name_of(descriptor), errno);
+    if (count == 0) fail(name_of(descriptor), "it was shortened while it was read");
     offset += static_cast<std::size_t>(count);
     to += count;
     size -= static_cast<std::size_t>(count);
   }
 }
 
-FileBytes read_to_the_end(int descriptor, std::size_t expected, const std::string& name) {
+FileBytes read_to_the_end(int descriptor, std::size_t expected, std::size_t longest,
+                          const std::string& name) {
   // malloc and realloc because a large block then moves without being copied.
   std::size_t capacity = expected + 1;  // one more, so that the end is seen without growing
   std::size_t size = 0;
@@ -83,7 +89,8 @@ FileBytes read_to_the_end(int descriptor, std::size_t expected, const std::strin
     if (count == 0) break;
     size += static_cast<std::size_t>(count);
     if (size < capacity) continue;
-    if (size > longest_stream) fail(name, "it is longer than 4 GiB; give a regular file");
+    if (size > longest)
+      fail(name, fmt::format("it is longer than {} MiB; give a regular file", longest >> 20));
     capacity *= 2;
     char* larger = static_cast<char*>(std::realloc(buffer.get(), capacity));
     if (larger == nullptr) fail(name, fmt::format("not enough memory after {} bytes", size));
@@ -113,7 +120,7 @@ void for_each_block(const FileBytes& content, std::size_t block_size,
 
 std::string input_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-FileBytes read_bytes(const std::string& path) {
+FileBytes read_bytes(const std::string& path, std::size_t longest_stream) {
   const std::string name = input_name(path);
   if (path.empty()) fail("''", "the file name is empty");
   const InputDescriptor file(path);
@@ -124,7 +131,7 @@ FileBytes read_bytes(const std::string& path) {
   const bool regular = S_ISREG(status.st_mode) && path != "-";
   const auto size = static_cast<std::size_t>(regular ? status.st_size : 0);
   if (size >= smallest_mapped) return map_file(file.number(), size, name);
-  return read_to_the_end(file.number(), regular ? size : std::size_t{1} << 16, name);
+  return read_to_the_end(file.number(), regular ? size : std::size_t{1} << 16, longest_stream, name);
 }
 
 FileBytes own_bytes(std::string bytes) {

@@ -28,8 +28,10 @@ void for_each_block(const FileBytes& content, std::size_t block_size,
                     const std::function<void(std::string_view block)>& action);
 
 /// The whole content of a file; "-" is standard input. Large regular files are mapped into memory, not
-/// copied; such a file must not be shortened while it is in use. Throws Error(io) "cannot read PATH: REASON".
-FileBytes read_bytes(const std::string& path);
+/// copied; such a file must not be shortened while it is in use. What is no regular file may bring
+/// `longest_stream` bytes: a device without end would otherwise fill the memory of the machine. Throws
+/// Error(io) "cannot read PATH: REASON".
+FileBytes read_bytes(const std::string& path, std::size_t longest_stream = std::size_t{4} << 30);
 
 /// The name for messages: "standard input" for "-", else the path.
 std::string input_name(const std::string& path);

@@ -100,6 +100,8 @@ JsonValue parse_json(std::string_view text, const std::string& name, const JsonO
 
 JsonReader::JsonReader(std::string_view text, std::string name, const JsonOptions& options)
     : text_(text), name_(std::move(name)), max_depth_(options.max_depth) {
+  if (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF"))
+    fail_at(0, "the text is UTF-16; save it as UTF-8");
   if (!text_.starts_with(byte_order_mark)) return;
   if (!options.allow_byte_order_mark) fail_at(0, "not JSON: it begins with a byte order mark (BOM)");
   offset_ = byte_order_mark.size();

@@ -50,7 +50,8 @@ CountedModel count_embedded_model(const std::string& name, const ConfigOptions& 
 }
 
 CountedModel count_model_file(const std::string& path, const ConfigOptions& options) {
-  const FileBytes file = read_bytes(path);
+  constexpr std::size_t longest_config = std::size_t{64} << 20;
+  const FileBytes file = read_bytes(path, longest_config);
   const std::string name = input_name(path);
   try {
     return count(name, read_model_config(file.bytes, name, options));

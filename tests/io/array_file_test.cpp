@@ -124,7 +124,7 @@ TEST_CASE("array file: a large file that is shortened while it is read is an err
   const TypedArray array = read_typed_array(path);
   std::filesystem::resize_file(path, length / 2);
   CHECK_THROWS_WITH_AS(for_each_piece(array, [](std::string_view) {}),
-                       "cannot read a mapped file: it was shortened while it was in use", Error);
+                       ("cannot read " + path + ": it was shortened while it was read").c_str(), Error);
 }
 
 TEST_CASE("array file: an array is written in the format of the extension") {

@@ -105,6 +105,9 @@ TEST_CASE("csv: what is not a number is refused with line and column") {
         "a.csv: line 1, column 2: '5;2' is not a number; for fields between semicolons give --csv-delimiter "
         "';', for "
         "decimal commas --csv-decimal ','");
+  CHECK(
+      complaint("1\t2\n") ==
+      "a.csv: line 1, column 1: '1\\x092' is not a number; for fields between tabs give --csv-delimiter tab");
   CHECK(case_complaint("word.csv") == "a.csv: line 2, column 2: 'abc' is not a number");
   CHECK(case_complaint("halfnumber.csv") == "a.csv: line 2, column 2: '1.5x' is not a number");
   CHECK(case_complaint("hexnumber.csv") == "a.csv: line 1, column 2: '0x10' is not a number");

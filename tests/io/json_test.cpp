@@ -90,6 +90,8 @@ TEST_CASE("json: what is not strict JSON is refused with line and column and rea
   CHECK(complaint("nulls") == "a.json: line 1, column 1: nulls is not a JSON value");
   CHECK(complaint("/* */ 1") == "a.json: line 1, column 1: '/' is not a JSON value");
   CHECK(complaint(std::string_view("\0", 1)) == "a.json: line 1, column 1: byte 0x00 is not a JSON value");
+  CHECK(complaint(std::string_view("\xFF\xFE[\0", 4)) ==
+        "a.json: line 1, column 1: the text is UTF-16; save it as UTF-8");
   for (const char* number : {"-", "1.", "1.e3", "1e", "1e+", ".5", "+1", "0x10", "1_000", "--1"}) {
     CAPTURE(number);
     CHECK(complaint(number) != "accepted");

@@ -20,6 +20,7 @@
 #include "cli/cli.hpp"
 #include "core/blas.hpp"
 #include "core/error.hpp"
+#include "io/utf8.hpp"
 #include "io/writer.hpp"
 
 namespace {
@@ -35,6 +36,12 @@ bool locale_is_utf8() {
   // The characters of the locale are asked for once; numbers stay in the C locale, whatever the user's is.
   if (std::setlocale(LC_CTYPE, "") == nullptr) return false;
   return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+// It shows characters and nothing else, like a file.
+bool terminal_is_dumb() {
+  const char* term = std::getenv("TERM");
+  return term != nullptr && std::strcmp(term, "dumb") == 0;
 }
 
 int terminal_columns() {
@@ -76,7 +83,7 @@ class ProgressLine {
 
 Environment environment_of_process() {
   Environment environment;
-  environment.output_is_terminal = isatty(STDOUT_FILENO) != 0;
+  environment.output_is_terminal = isatty(STDOUT_FILENO) != 0 && !terminal_is_dumb();
   environment.error_is_terminal = isatty(STDERR_FILENO) != 0;
   environment.utf8 = locale_is_utf8();
   environment.no_color = is_set("NO_COLOR");
@@ -96,6 +103,21 @@ extern "C" void stop_at_once(int) {
   _exit(130);
 }
 
+// Ends as the signal would have ended the program, but leaves no unfinished file.
+extern "C" void stop_as_told(int signal) {
+  discard_unfinished_output();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+// What is mapped cannot be read where the file ends now.
+extern "C" void input_shortened(int) {
+  discard_unfinished_output();
+  constexpr char text[] = "attnlab: cannot read a file: it was shortened while it was read\n";
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+  _exit(3);
+}
+
 int write_result(const Outcome& outcome) {
   try {
     for (const OutputFile& file : outcome.files) write_output(file.path, file.produce);
@@ -106,7 +128,7 @@ int write_result(const Outcome& outcome) {
     }
     return outcome.status;
   } catch (const Error& error) {
-    write_notes(std::string("attnlab: ") + error.what() + "\n");
+    write_notes("attnlab: " + printable(error.what()) + "\n");
     return error.kind() == ErrorKind::fault ? 4 : 3;
   } catch (const std::exception& error) {
     write_notes(std::string("attnlab: a fault of the program: ") + error.what() + "\n");
@@ -118,7 +140,11 @@ int write_result(const Outcome& outcome) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has left is no fault; the writer is told by EPIPE
+  std::signal(SIGXFSZ, SIG_IGN);  // the writer is told of a file too long by EFBIG
+  std::signal(SIGBUS, input_shortened);
   std::signal(SIGINT, stop_at_once);
+  std::signal(SIGTERM, stop_as_told);
+  if (std::signal(SIGHUP, stop_as_told) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup stays deaf
   set_blas_threads(1);  // our own threads call it; its last bits depend on its thread count
   ProgressLine progress;
   Environment environment = environment_of_process();

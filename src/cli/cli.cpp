@@ -13,6 +13,7 @@
 #include "core/blas.hpp"
 #include "core/error.hpp"
 #include "core/kernels/cpu.hpp"
+#include "io/utf8.hpp"
 #include "lab/version.hpp"
 
 namespace attnlab {
@@ -30,6 +31,18 @@ bool takes_value(const OptionSet& options, const std::string& argument) {
     return !option.is_flag() && (argument == "--" + option.name ||
                                  (option.letter != 0 && argument == std::string{'-', option.letter}));
   });
+}
+
+// CLI11 would take the value of "--check=no" for a yes.
+void refuse_value_of_flag(const OptionSet& options, const std::string& argument) {
+  const std::string name = argument.substr(0, argument.find('='));
+  if (name.size() == argument.size()) return;
+  for (const Option& option : options.all()) {
+    if (option.is_flag() &&
+        (name == "--" + option.name || (option.letter != 0 && name == std::string{'-', option.letter}))) {
+      wrong_use(fmt::format("{}: it takes no value; leave {} away", name, argument.substr(name.size())));
+    }
+  }
 }
 
 // CLI11 takes "-2" behind "--seq-len" for an option, and "--seq-len=" for one whose value comes next: say
@@ -50,6 +63,7 @@ std::vector<std::string> join_values(const std::vector<std::string>& arguments, 
       joined.push_back(argument + (is_short ? "" : "=") + value);
       continue;
     }
+    refuse_value_of_flag(options, argument);
     if (argument.starts_with("--") && argument.ends_with("=")) {
       wrong_use(fmt::format("{}: its value is empty", argument.substr(0, argument.size() - 1)));
     }
@@ -116,6 +130,7 @@ bool parse(const Command& command, Invocation& invocation, const std::vector<std
   }
   if (help) return true;
   for (const std::string& extra : app.remaining()) {
+    if (extra == "--") continue;  // it only says that no options follow
     if (extra.size() > 1 && extra[0] == '-') refuse_unknown_option(extra, invocation.options, called);
     invocation.arguments.push_back(extra);
   }
@@ -179,10 +194,10 @@ int exit_status(ErrorKind kind) {
   return 4;
 }
 
-// One line, whatever a library put into its text.
+// One line, whatever a library put into its text, a file is called or was typed.
 Outcome failure(int status, std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  return {.status = status, .notes = fmt::format("attnlab: {}\n", text)};
+  return {.status = status, .notes = fmt::format("attnlab: {}\n", printable(text))};
 }
 
 }  // namespace

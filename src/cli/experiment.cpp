@@ -9,6 +9,7 @@
 #include "cli/experiment_runs.hpp"
 #include "core/error.hpp"
 #include "experiments/all.hpp"
+#include "io/utf8.hpp"
 #include "lab/difference.hpp"
 
 namespace attnlab {
@@ -24,31 +25,15 @@ struct ExperimentCall {
   std::optional<int> threads;
 };
 
-std::vector<std::string> words_of(const std::string& text) {
+std::vector<std::string> token_words(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-Context context_of(const Experiment& experiment, const ExperimentCall& call, const Environment& environment) {
-  Context context;
-  context.seed = parse_seed(call.seed);
-  context.precision = call.presentation.precision;
-  context.tokens = words_of(call.tokens);
-  context.threads = call.threads.value_or(experiment.any_threads ? environment.cores : 1);
-  context.slow = true;  // who asks for one experiment waits for it
-  if (environment.progress && !call.presentation.quiet) context.progress = environment.progress;
-  return context;
-}
-
-// All options that the result depends on, as JSON shows them.
-std::vector<std::pair<std::string, Value>> parameters_of(const OptionSet& options) {
-  std::vector<std::pair<std::string, Value>> parameters;
-  for (const Option& option : options.all()) {
-    if (option.in_parameters) parameters.emplace_back(option.name, option.get());
+  for (std::string word; stream >> word;) {
+    if (printable(word) != word)
+      throw Error(ErrorKind::usage, fmt::format("--tokens: {} is no printable UTF-8", excerpt(word)));
+    words.push_back(word);
   }
-  return parameters;
+  return words;
 }
 
 // A value as one would type it behind its option.
@@ -73,6 +58,39 @@ std::string typed_text(const Value& value) {
       value);
 }
 
+// Where a sequence is the words of --tokens, it is as long as they are many, and says so in the parameters.
+void fit_to_tokens(const Experiment& experiment, const std::vector<std::string>& tokens, OptionSet& options) {
+  const std::vector<std::string> sequences = {"attention", "equivariance", "sinusoidal", "positions"};
+  if (tokens.empty() || std::find(sequences.begin(), sequences.end(), experiment.name) == sequences.end())
+    return;
+  const std::string count = std::to_string(tokens.size());
+  const Option& seq_len = *options.find("seq-len");
+  const std::string given = typed_text(seq_len.get());
+  if (given != seq_len.default_text && given != count)
+    throw Error(ErrorKind::usage, fmt::format("--tokens: {} words where --seq-len is {}", count, given));
+  seq_len.set(count);
+}
+
+Context context_of(const Experiment& experiment, const ExperimentCall& call, const Environment& environment) {
+  Context context;
+  context.seed = parse_seed(call.seed);
+  context.precision = call.presentation.precision;
+  context.tokens = token_words(call.tokens);
+  context.threads = call.threads.value_or(experiment.any_threads ? environment.cores : 1);
+  context.slow = true;  // who asks for one experiment waits for it
+  if (environment.progress && !call.presentation.quiet) context.progress = environment.progress;
+  return context;
+}
+
+// All options that the result depends on, as JSON shows them.
+std::vector<std::pair<std::string, Value>> parameters_of(const OptionSet& options) {
+  std::vector<std::pair<std::string, Value>> parameters;
+  for (const Option& option : options.all()) {
+    if (option.in_parameters) parameters.emplace_back(option.name, option.get());
+  }
+  return parameters;
+}
+
 // In quotes where a shell would take it apart.
 std::string shell_word(const std::string& text) {
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
@@ -83,7 +101,7 @@ std::string shell_word(const std::string& text) {
 }
 
 // The command line that gives the same result: what differs from the defaults.
-std::string command_line(const std::string& name, const OptionSet& options) {
+std::string command_line(const std::string& name, const OptionSet& options, const std::string& tokens) {
   std::string line = "attnlab " + name;
   for (const Option& option : options.all()) {
     if (!option.in_parameters) continue;
@@ -94,6 +112,7 @@ std::string command_line(const std::string& name, const OptionSet& options) {
       line += fmt::format(" --{} {}", option.name, shell_word(text));
     }
   }
+  if (!tokens.empty()) line += " --tokens " + shell_word(tokens);
   return line;
 }
 
@@ -119,16 +138,18 @@ std::string claims_help(const Experiment& experiment) {
   return out + "source\n" + wrapped(experiment.source, 2);
 }
 
-Outcome run(const Experiment& experiment, ExperimentCall& call, const OptionSet& options,
+Outcome run(const Experiment& experiment, ExperimentCall& call, OptionSet& options,
             const Environment& environment) {
   const Context context = context_of(experiment, call, environment);
+  fit_to_tokens(experiment, context.tokens, options);
   Result result = experiment_result(experiment, run_experiment(experiment, *call.session, context));
-  result.command = command_line(experiment.name, options);
+  result.command = command_line(experiment.name, options, call.tokens);
   result.parameters = parameters_of(options);
   if (call.against_default) {
     const std::unique_ptr<Session> default_session = experiment.start();
     Context default_context = context;
     default_context.seed = Context().seed;
+    default_context.tokens.clear();
     add_difference(result.report, run_experiment(experiment, *default_session, default_context));
   }
   Outcome outcome = present(result, call.presentation, environment);

@@ -7,6 +7,7 @@
 
 #include "cli/array_input.hpp"
 #include "cli/command.hpp"
+#include "core/error.hpp"
 #include "io/json_array.hpp"
 #include "io/utf8.hpp"
 #include "render/numpy_text.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 struct Options {
   ArrayInput input;
-  std::string format = "text";
+  std::string format;
   Presentation presentation;
 };
 
@@ -80,7 +81,7 @@ std::string array_text(const TypedArray& array, const PrintOptions& options) {
 }
 
 std::string file_text(const ArrayFile& file, const PrintOptions& options) {
-  std::string text = fmt::format("{}: {}\n", file.path, format_name(file.format));
+  std::string text = fmt::format("{}: {}\n", printable(file.path), format_name(file.format));
   for (const auto& [key, value] : file.metadata)
     text += fmt::format("{}: {}\n", excerpt(key), excerpt(value));
   for (const NamedTensor& tensor : file.tensors) {
@@ -105,12 +106,25 @@ Outcome plotted(const ArrayFile& file, const Presentation& presentation, const E
   return outcome;
 }
 
+// Told like that of a result, except that other formats are the business of `convert`.
+std::string chosen_format(const Options& options) {
+  if (!options.format.empty()) return options.format;
+  const std::string& path = options.presentation.output;
+  const Renderer* renderer = renderer_of_path(path);
+  if (renderer == nullptr) return "text";
+  if (renderer->name == "text" || renderer->name == "json") return renderer->name;
+  throw Error(ErrorKind::usage, fmt::format("--output {}: inspect writes text and json (--format chooses); "
+                                            "convert writes arrays, --plot draws them",
+                                            path));
+}
+
 Outcome run(const std::string& source, const Options& options, const Environment& environment) {
   Outcome outcome;
   outcome.path = options.presentation.output;
+  const std::string format = options.presentation.plot ? "text" : chosen_format(options);
   auto file = std::make_shared<const ArrayFile>(read_tensors(source, read_options(options.input)));
   if (options.presentation.plot) return plotted(*file, options.presentation, environment);
-  if (options.format == "json") {
+  if (format == "json") {
     outcome.produce = [file](const ByteSink& sink) { write_inspection_json(*file, sink); };
   } else {
     PrintOptions print_options;
@@ -142,7 +156,10 @@ Command inspect_command() {
     auto invocation = std::make_unique<Invocation>();
     auto options = std::make_shared<Options>();
     declare_array_input(invocation->options, options->input);
-    invocation->options.choice("format", options->format, {"text", "json"}, "what is written").no_parameter();
+    invocation->options
+        .choice("format", options->format, {"text", "json"},
+                "what is written; told by the extension of --output, else text")
+        .no_parameter();
     declare_destination(invocation->options, options->presentation);
     Invocation* const called = invocation.get();
     invocation->run = [called, options](const Environment& environment) {

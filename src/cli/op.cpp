@@ -27,12 +27,25 @@ Outcome list(const Presentation& presentation, const Environment& environment) {
   return present(result, presentation, environment);
 }
 
+// The files that it cannot do without; nothing for one that reads no files.
+std::vector<std::string> examples_of(const Operation& operation) {
+  std::string line = "attnlab op " + operation.name;
+  bool reads = false;
+  for (const InputInfo& input : operation.inputs) {
+    if (!input.required) continue;
+    line += fmt::format(" --{} {}.npy", input.name, input.name);
+    reads = true;
+  }
+  return reads ? std::vector<std::string>{line} : std::vector<std::string>{};
+}
+
 Command operation_command(const Operation& operation) {
   Command command;
   command.name = operation.name;
   command.section = operation.family;
   command.summary = operation.summary;
   command.purpose = operation.details;
+  command.examples = examples_of(operation);
   command.epilogue = results_help(operation);
   command.start = [&operation] {
     struct State {

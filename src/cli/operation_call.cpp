@@ -56,6 +56,8 @@ Inputs read_inputs(const OperationCall& call) {
                             call.operation->name, fmt::join(missing, ", "), call.operation->name));
   }
   const ReadOptions options = read_options(call.reading);
+  if (std::count(call.files.begin(), call.files.end(), "-") > 1)
+    throw Error(ErrorKind::usage, "standard input can be read for one array: give files for the others");
   Inputs inputs;
   for (std::size_t n = 0; n < infos.size(); ++n) {
     if (call.files[n].empty()) continue;

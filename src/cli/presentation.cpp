@@ -15,6 +15,15 @@ const Renderer& chosen_renderer(const Presentation& presentation) {
   return renderers().front();
 }
 
+// The terminal shows characters; a picture or numbers in a file are another wish.
+void refuse_plot_as_format(const Presentation& presentation) {
+  const Renderer& renderer = chosen_renderer(presentation);
+  if (!presentation.plot || renderer.name == "text") return;
+  throw Error(ErrorKind::usage,
+              fmt::format("--plot: it draws in the terminal, not as {}; without it {} is written",
+                          renderer.name, renderer.name));
+}
+
 }  // namespace
 
 void declare_destination(OptionSet& options, Presentation& presentation) {
@@ -71,6 +80,7 @@ std::string chart_script(const Environment& environment) {
 }
 
 Outcome present(const Result& result, const Presentation& presentation, const Environment& environment) {
+  refuse_plot_as_format(presentation);
   Outcome outcome;
   outcome.path = presentation.output;
   if (presentation.list_tables) {

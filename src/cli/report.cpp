@@ -24,6 +24,10 @@ std::string command_of(const Experiment& experiment, const RunSettings& settings
 Outcome run(const ReportCall& call, const std::vector<std::string>& names, const Environment& environment) {
   if (call.output == "-" && environment.output_is_terminal)
     throw Error(ErrorKind::usage, "--output: a page is no text for the terminal: -o lesson.html writes it");
+  const Renderer* renderer = renderer_of_path(call.output);
+  if (renderer != nullptr && renderer->name != "html")
+    throw Error(ErrorKind::usage,
+                fmt::format("--output {}: a page is HTML: -o lesson.html writes it", call.output));
   const std::string script = chart_script(environment);  // before the work, which would be in vain
   std::vector<ExperimentRun> runs;
   for (const Experiment* experiment : chosen_experiments(names)) runs.push_back({.experiment = experiment});

@@ -42,21 +42,40 @@ void append_utf8(std::string& text, unsigned code) {
   }
 }
 
+namespace {
+
+// The codes below a blank, delete, and those from U+0080 to U+009F, among which is another escape.
+bool is_control(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
+  return character.size() == 2 && byte(0) == 0xC2 && byte(1) < 0xA0;
+}
+
+// Appends the character at `offset` and returns where the next one begins.
+std::size_t append_printable(std::string& result, std::string_view text, std::size_t offset) {
+  const std::size_t length = std::max<std::size_t>(utf8_length(text.substr(offset)), 1);
+  const std::string_view character = text.substr(offset, length);
+  if (utf8_length(character) == length && !is_control(character)) {
+    result += character;
+  } else {
+    for (const char c : character) result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return offset + length;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (std::size_t offset = 0; offset < text.size();) offset = append_printable(result, text, offset);
+  return result;
+}
+
 std::string excerpt(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::string result = "'";
   std::size_t offset = 0;
-  while (offset < std::min(text.size(), longest)) {
-    const std::size_t length = utf8_length(text.substr(offset));
-    const auto code = static_cast<unsigned char>(text[offset]);
-    if (length == 0 || code < 0x20 || code == 0x7F) {
-      result += fmt::format("\\x{:02x}", code);
-      ++offset;
-    } else {
-      result += text.substr(offset, length);
-      offset += length;
-    }
-  }
+  while (offset < std::min(text.size(), longest)) offset = append_printable(result, text, offset);
   return result + (offset < text.size() ? "...'" : "'");
 }
 

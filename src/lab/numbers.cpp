@@ -20,7 +20,7 @@ constexpr std::size_t max_items = 100'000;
 
 std::string interval(double min, double max) {
   const double largest = std::numeric_limits<double>::max();
-  if (min <= -largest && max >= largest) return "the finite numbers";
+  if (min <= -largest && max >= largest) return "(-infinity, infinity)";
   if (max >= largest) return fmt::format("[{}, infinity)", min);
   return fmt::format("[{}, {}]", min, max);
 }

@@ -1,6 +1,7 @@
 #include "render/render.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,7 +63,9 @@ const Renderer& find_renderer(std::string_view name) {
   throw Error(ErrorKind::usage, fmt::format("--format: {} is not one of {}", name, fmt::join(names, ", ")));
 }
 
-const Renderer* renderer_of_path(std::string_view path) {
+const Renderer* renderer_of_path(std::string_view given) {
+  std::string path(given);
+  for (char& c : path) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const Renderer* found = nullptr;
   std::size_t longest = 0;  // ".vl.json" is more than ".json"
   for (const Renderer& renderer : renderers()) {

@@ -58,6 +58,20 @@ TEST_CASE("cli: replay in JSON is one object keyed by listing") {
   CHECK(json["accounting"]["values"]["total"] == 124439808);
 }
 
+TEST_CASE("cli: replay without a name shows the tables of all listings") {
+  const std::string names = run_command({"replay", "--tables"}).output;
+  CHECK(names.starts_with("weights\noutput\nscores\n"));
+  CHECK(names.find("\nscores_2\ndecay\n") != std::string::npos);
+  CHECK(run_command({"replay", "--tables", "--format", "json"}).output == names);
+  CHECK(run_command({"replay", "--format", "csv"}).output ==
+        run_command({"replay", "attention", "--format", "csv"}).output);
+  CHECK(run_command({"replay", "--format", "csv", "--table", "scores_2"}).output ==
+        run_command({"rope", "--format", "csv"}).output);
+  CHECK(run_command({"replay", "--table", "decay"}).output ==
+        run_command({"rope", "--table", "decay"}).output);
+  CHECK(run_command({"replay", "--format", "svg", "--table", "nosuch"}).status == 2);
+}
+
 TEST_CASE("cli: wrong use is one line and exits 2") {
   check_refused({"sinusoidal", "--seq-len", "3x"}, 2, "--seq-len: 3x is not a whole number");
   check_refused({"sinusoidal", "--seq-len", "-2"}, 2, "--seq-len: -2 is outside");
@@ -69,6 +83,13 @@ TEST_CASE("cli: wrong use is one line and exits 2") {
   check_refused({"sinusoidal", "--seq-len="}, 2, "--seq-len: its value is empty");
   check_refused({"sinusoidal", "--sqe-len", "3"}, 2,
                 "--sqe-len is an unknown option of attnlab sinusoidal: did you mean --seq-len?");
+  check_refused({"attention", "--check=no"}, 2, "--check: it takes no value; leave =no away");
+  check_refused({"attention", "-q=1"}, 2, "-q: it takes no value; leave =1 away");
+  check_refused({"attention", "--plot", "--format", "svg"}, 2,
+                "--plot: it draws in the terminal, not as svg");
+  check_refused({"attention", "--plot", "-o", "weights.CSV"}, 2, "not as csv; without it csv is written");
+  check_refused({"inspect", "--", "--nosuch.npy"}, 3, "cannot read --nosuch.npy");
+  check_refused({"attention", "--", "-q"}, 2, "-q: attnlab attention takes no argument");
   check_refused({"sinusoidal", "extra"}, 2, "extra: attnlab sinusoidal takes no argument");
   check_refused({"atention"}, 2, "atention is an unknown command: did you mean attention?");
   check_refused({"--frobnicate"}, 2, "--frobnicate is an unknown option");
@@ -76,6 +97,9 @@ TEST_CASE("cli: wrong use is one line and exits 2") {
   check_refused({"replay", "attention", "scaling"}, 2, "at most 1 LISTING");
   check_refused({"attention", "--format", "yaml"}, 2, "--format: yaml is not one of text, csv");
   check_refused({"attention", "--seed", "-1"}, 2, "--seed");
+  check_refused({"no\x1b[31m\nsuch"}, 2, "attnlab: no\\x1b[31m such is an unknown command");
+  check_refused({"attention", "--tokens", "a\xEF b"}, 2, "--tokens: 'a\\xef' is no printable UTF-8");
+  check_refused({"attention", "--tokens", "\x1b[2J b"}, 2, "--tokens: '\\x1b[2J' is no printable UTF-8");
   check_refused({"attention", "--cell", "9,9", "--explain"}, 2, "--cell: 9 is outside [0, 4]");
   check_refused({"rope", "--d-k", "7"}, 2, "--d-k: 7 is odd");
   check_refused({"rope", "--offset", "4"}, 2, "--offset: 4 puts the key of query position 3 before 0");
@@ -155,6 +179,7 @@ TEST_CASE("cli: the format follows the name of the output") {
   const Outcome outcome = run_command({"attention", "-o", "weights.csv"});
   CHECK(outcome.path == "weights.csv");
   CHECK(outcome.output.starts_with("row,column,value\n0,0,1\n"));
+  CHECK(run_command({"attention", "-o", "WEIGHTS.CSV"}).output == outcome.output);
 }
 
 TEST_CASE("cli: --tables lists what --table takes") {
@@ -174,6 +199,18 @@ TEST_CASE("cli: tokens label the positions") {
   const std::string text = run_command({"attention", "--tokens", "the cat sat"}).output;
   CHECK(text.find("the") != std::string::npos);
   CHECK(text.find("output shape: (3, 4)") != std::string::npos);
+  const auto parameter = [](const char* name) {
+    const Outcome outcome = run_command({name, "--tokens", "the cat sat", "--format", "json"});
+    return nlohmann::json::parse(outcome.output)["parameters"]["seq-len"];
+  };
+  for (const char* name : {"attention", "equivariance", "sinusoidal", "positions"})
+    CHECK(parameter(name) == 3);
+  CHECK(parameter("alibi") == 16);
+  CHECK(run_command({"attention", "-T", "3", "--tokens", "the cat sat"}).output == text);
+  check_refused({"attention", "-T", "4", "--tokens", "the cat sat"}, 2,
+                "--tokens: 3 words where --seq-len is 4");
+  CHECK(run_command({"attention", "--tokens", "the cat sat", "--against-default"})
+            .output.find("[3, 3]     [5, 5]") != std::string::npos);
 }
 
 TEST_CASE("cli: --against-default shows what the choice changed") {

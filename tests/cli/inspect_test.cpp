@@ -67,6 +67,21 @@ TEST_CASE("inspect command: csv options reach the reader") {
             .output.ends_with("[[1. 2.]]\n"));
 }
 
+TEST_CASE("inspect command: the format follows the name of the output") {
+  const Scratch scratch;
+  const std::string file = scratch.file("a.csv", "1,2\n");
+  CHECK(run_command({"inspect", file, "-o", "a.txt"}).output == run_command({"inspect", file}).output);
+  const Outcome json = run_command({"inspect", file, "-o", "a.json"});
+  CHECK(json.status == 0);
+  CHECK(json.produce);
+  const Outcome other = run_command({"inspect", file, "-o", "b.csv"});
+  CHECK(other.status == 2);
+  CHECK(other.notes ==
+        "attnlab: --output b.csv: inspect writes text and json (--format chooses); convert writes arrays, "
+        "--plot draws them\n");
+  CHECK(run_command({"inspect", file, "-o", "b.csv", "--format", "text"}).status == 0);
+}
+
 TEST_CASE("inspect command: what fails is one line with status 2 or 3") {
   CHECK(run_command({"inspect", "no-such-file.npy"}).notes ==
         "attnlab: cannot read no-such-file.npy: No such file or directory\n");

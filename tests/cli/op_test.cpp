@@ -147,6 +147,8 @@ TEST_CASE("op: help gives each array with its shape and each parameter and resul
       CAPTURE(input.name);
       CHECK(outcome.output.find("--" + input.name + " FILE") != std::string::npos);
     }
+    CHECK((outcome.output.find("\nexamples\n  attnlab op " + operation.name + " --") != std::string::npos) ==
+          !operation.inputs.empty());
     for (const ResultInfo& result : operation.results) {
       CHECK(outcome.output.find("  " + result.name + ' ') != std::string::npos);
     }
@@ -194,4 +196,6 @@ TEST_CASE("op: what is missing or wrong is one line that names it") {
           "op rope-frequencies: rotary width 3 does not split into pairs: an even width of at least 2 does");
   refused({"op", "sinusoidal", "--seq-len", "100000000000000000000"}, 2,
           "--seq-len: 100000000000000000000 is outside [1, 9223372036854775807]");
+  CHECK(run_command({"op", "lookup", "--query", "-", "--keys", "-", "--values", "-", "--input-format", "csv"})
+            .notes == "attnlab: standard input can be read for one array: give files for the others\n");
 }

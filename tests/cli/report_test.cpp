@@ -88,6 +88,12 @@ TEST_CASE("report: what has no figures is a page without the script") {
   CHECK(contains(outcome.output, "<h1>Commands by the lesson"));
 }
 
+TEST_CASE("report: a page is not written under another format's name") {
+  const Outcome outcome = run_in("", {"report", "attention", "-o", "lesson.pdf"});
+  CHECK(outcome.status == 2);
+  CHECK(outcome.notes == "attnlab: --output lesson.pdf: a page is HTML: -o lesson.html writes it\n");
+}
+
 TEST_CASE("report: a page is not written to a terminal") {
   Environment environment;
   environment.output_is_terminal = true;

@@ -38,6 +38,8 @@ TEST_CASE("numbers: a real number is finite and in its range") {
   CHECK_THROWS_WITH_AS(parse_real("2", "--power", 0, 1), "--power: 2 is outside [0, 1]", Error);
   CHECK_THROWS_WITH_AS(parse_real("nan", "--x", 0, largest),
                        "--x: nan is not a finite number in [0, infinity)", Error);
+  CHECK_THROWS_WITH_AS(parse_real("nan", "--x", -largest, largest),
+                       "--x: nan is not a finite number in (-infinity, infinity)", Error);
 }
 
 TEST_CASE("numbers: lists and ranges include both ends") {

@@ -33,10 +33,12 @@ std::string element_text(const Array& array, const std::vector<std::size_t>& ind
 void tell_difference(Report& report, const Diagnosis& found, const Array& yours) {
   report.line(fmt::format("{} {}: {}", found.result, shape_text(found.expected.shape),
                           found.matches ? "matches" : "differs"));
-  report.line(
-      fmt::format("largest difference {:.3g} absolute, {:.3g} relative{}", found.difference.max_abs,
-                  found.difference.max_rel,
-                  found.arithmetic.empty() ? "" : "; " + found.arithmetic + " arithmetic would explain it"));
+  const bool is_16_bit = found.arithmetic.ends_with("float16");
+  const std::string because = found.arithmetic.empty() ? ""
+                              : is_16_bit              ? "; what " + found.arithmetic + " gives"
+                                                       : "; within the rounding of " + found.arithmetic;
+  report.line(fmt::format("largest difference {:.3g} absolute, {:.3g} relative{}", found.difference.max_abs,
+                          found.difference.max_rel, because));
   report.line(fmt::format("your numbers look like {}", found.precision.name));
   if (found.first_difference) {
     const Array reshaped{found.expected.shape, yours.values};
@@ -50,17 +52,19 @@ void tell_difference(Report& report, const Diagnosis& found, const Array& yours)
 void tell_explanations(Report& report, const Diagnosis& found) {
   if (found.matches) return;
   if (found.explanations.empty()) {
-    report.line("No known mistake gives these numbers.");
+    report.line("No known mistake gives these numbers, alone or with another.");
     if (!found.nearest) return;
-    report.line(fmt::format("The nearest is {}, still {:.3g} away:", found.nearest->name(),
-                            found.nearest->difference.max_abs));
+    report.line(fmt::format("The nearest leaves a difference of {:.3g}:", found.nearest->difference.max_abs));
     for (const Mistake* mistake : found.nearest->mistakes) tell(report, *mistake);
     return;
   }
-  report.line(found.explanations.size() == 1 ? "This mistake gives your numbers:"
-                                             : "Each of these gives your numbers:");
+  const bool is_pair = found.explanations[0].mistakes.size() > 1;
+  report.line(found.explanations.size() > 1 ? "Each of these gives your numbers:"
+              : is_pair                     ? "Two mistakes at once give your numbers:"
+                                            : "This mistake gives your numbers:");
   for (const Explanation& explanation : found.explanations) {
-    if (explanation.mistakes.size() > 1) report.line(fmt::format("  {}, both at once:", explanation.name()));
+    if (is_pair && found.explanations.size() > 1)
+      report.line(fmt::format("  {}, both at once:", explanation.name()));
     for (const Mistake* mistake : explanation.mistakes) tell(report, *mistake);
   }
 }

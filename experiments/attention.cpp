@@ -300,6 +300,9 @@ Report run(const Params& params, const Context& context) {
   report.data(Grid{"w_key", "Projection to keys", to_array(in.w_key), {"in", "out"}});
   report.data(Grid{"w_value", "Projection to values", to_array(in.w_value), {"in", "out"}});
 
+  if (!context.tokens.empty())
+    report.explain(
+        "the vectors are drawn at random: the tokens are labels, and no weight says anything of them");
   explain_cell(report, p, in, result, mask);
   if (is_lessons_own(p, context)) {
     report.check(

@@ -679,11 +679,11 @@ void add_figures(Report& report) {
   }
   if (report.find_table("reserved") != nullptr) {
     report.figure({.name = "reserved",
-                   .title = "What reserved memory holds",
-                   .kind = FigureKind::stacked_bars,
+                   .title = "Share of the reserved memory that holds tokens",
+                   .kind = FigureKind::bars,
                    .data = {"reserved"},
                    .x_column = "scheme",
-                   .series = {{"used_percent", "tokens"}, {"empty_percent", "empty"}},
+                   .series = {{"used_percent", "holds tokens"}},
                    .x_axis = {"scheme"},
                    .y_axis = {"share of the memory", "%"},
                    .caption =

@@ -400,7 +400,7 @@ Report run(const Params& p, const Context& context) {
                                                 : count_model_file(p.compare));
     add_comparison(report, p, model, account, bars.back());
   }
-  report.data(parts_table(bars)).figure(parts_figure());
+  report.data(parts_table(bars)).figure(parts_figure(bars));
   if (!p.weights.empty()) tell_weights(report, p, model);
   if (p.expect && model.count.total != *p.expect) {
     report.disagree(fmt::format("--expect: the total is {}, not {}", with_thousands(model.count.total),

@@ -175,11 +175,11 @@ Report run(const Params& p, const Context& context) {
   report.figure(
       {.name = "paths",
        .title = "Longest path between two positions",
-       .kind = FigureKind::bars,
+       .kind = FigureKind::line,
        .data = {"paths"},
        .x_column = "seq_len",
        .series = {{"attention"}, {"dilated_convolution", "dilated convolution"}, {"window"}, {"recurrence"}},
-       .x_axis = {"length of the sequence", "positions"},
+       .x_axis = {"length of the sequence", "positions", Scale::log2},
        .y_axis = {"longest path", "steps", Scale::log2},
        .caption =
            "Attention joins any two positions in one step, however long the text. Vaswani et al. 2017, "

@@ -9,6 +9,9 @@
 // Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.1, footnote 4.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -104,35 +107,6 @@ struct Saturation {
   Vector peak, entropy, jacobian;
 };
 
-// For a given query the scores of independent keys are independent normals that spread by the query's length,
-// so the keys themselves need not be drawn.
-Matrix spread_scores(Generator& rng, const Params& p, std::size_t d_k, const Context& context) {
-  Matrix scores = zeros(p.saturation_queries, p.num_keys);
-  Vector query = zeros(d_k);
-  for (std::size_t i = 0; i < p.saturation_queries; ++i) {
-    rng.fill_standard_normal(elements(query));
-    double length = std::sqrt(dot(elements(query), elements(query)));
-    if (context.breaks("narrow-entries")) length /= 2;
-    rng.fill_standard_normal(row_of(scores, i));
-    for (double& score : row_of(scores, i)) score *= length;
-  }
-  return scores;
-}
-
-Saturation saturation_of(const Matrix& scores, double divide_by) {
-  const std::size_t count = scores.shape(0);
-  Saturation found{zeros(count), zeros(count), zeros(count)};
-  Vector row = zeros(scores.shape(1));
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t j = 0; j < row.size(); ++j) row(j) = scores(i, j) / divide_by;
-    softmax_in_place(elements(row));
-    found.peak(i) = maximum(elements(row));
-    found.entropy(i) = entropy(elements(row));
-    found.jacobian(i) = jacobian_norm(elements(row));
-  }
-  return found;
-}
-
 // Means over 40,000 queries with 16 keys, each within 0.001, from NumPy.
 struct Recorded {
   std::size_t d_k;
@@ -143,6 +117,57 @@ const std::vector<Recorded> recorded_means = {
     {64, 0.844, 0.246, 0.077, 0.409, 0.176, 0.305},   {256, 0.922, 0.246, 0.070, 0.195, 0.099, 0.305},
     {1024, 0.961, 0.247, 0.066, 0.093, 0.052, 0.305},
 };
+constexpr std::size_t widest_recorded = 1024;
+
+// The widths that were asked for, and those of the recorded means.
+std::set<std::size_t> saturation_widths(const Params& p) {
+  std::set<std::size_t> widths(p.d_k.begin(), p.d_k.end());
+  for (const Recorded& recorded : recorded_means) widths.insert(recorded.d_k);
+  return widths;
+}
+
+// What queries of each width meet. For a given query the scores of independent keys are independent normals
+// that spread by the query's length, so the keys themselves need not be drawn; and the first d_k entries of a
+// wide query are a query of width d_k, so that all widths share one draw and none depends on which others
+// there are.
+struct SharedDraw {
+  std::map<std::size_t, Vector> lengths;  // of the queries, by width
+  Matrix standard_scores;                 // [queries, keys], of queries of length 1
+};
+
+SharedDraw draw_queries(const Params& p, const Context& context) {
+  const std::set<std::size_t> widths = saturation_widths(p);
+  std::vector<Generator> rngs = context.rng().spawn(3);
+  SharedDraw draw;
+  draw.standard_scores = normal_matrix(rngs[0], p.saturation_queries, p.num_keys);
+  for (const std::size_t width : widths) draw.lengths[width] = zeros(p.saturation_queries);
+  Vector query = zeros(std::max(widest_recorded, *widths.rbegin()));
+  for (std::size_t i = 0; i < p.saturation_queries; ++i) {
+    rngs[1].fill_standard_normal(elements(query).first(widest_recorded));
+    rngs[2].fill_standard_normal(elements(query).subspan(widest_recorded));
+    for (auto& [width, lengths] : draw.lengths) {
+      const std::span<const double> entries = elements(std::as_const(query)).first(width);
+      lengths(i) = std::sqrt(dot(entries, entries));
+      if (context.breaks("narrow-entries")) lengths(i) /= 2;
+    }
+  }
+  return draw;
+}
+
+Saturation saturation_of(const SharedDraw& draw, std::size_t d_k, double divide_by) {
+  const Vector& lengths = draw.lengths.at(d_k);
+  const std::size_t count = lengths.size();
+  Saturation found{zeros(count), zeros(count), zeros(count)};
+  Vector row = zeros(draw.standard_scores.shape(1));
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < row.size(); ++j) row(j) = draw.standard_scores(i, j) * lengths(i) / divide_by;
+    softmax_in_place(elements(row));
+    found.peak(i) = maximum(elements(row));
+    found.entropy(i) = entropy(elements(row));
+    found.jacobian(i) = jacobian_norm(elements(row));
+  }
+  return found;
+}
 
 void check_mean(Report& report, const char* id, std::size_t d_k, const Vector& values, double expected) {
   // The recorded mean has an error of its own.
@@ -172,7 +197,18 @@ void check_vanishing(Report& report, const Vector& plain, const Vector& root, co
                 .standard_error = error});
 }
 
-void check_saturation(Report& report, const Params& p, const Context& context, Generator& rng) {
+void check_recorded(Report& report, const Recorded& recorded, const Saturation& plain, const Saturation& root,
+                    const Saturation& linear) {
+  check_mean(report, "peak-undivided", recorded.d_k, plain.peak, recorded.peak);
+  check_mean(report, "entropy-undivided", recorded.d_k, plain.entropy, recorded.entropy);
+  check_mean(report, "jacobian-undivided", recorded.d_k, plain.jacobian, recorded.jacobian);
+  check_mean(report, "peak-sqrt", recorded.d_k, root.peak, recorded.peak_sqrt);
+  check_mean(report, "jacobian-sqrt", recorded.d_k, root.jacobian, recorded.jacobian_sqrt);
+  check_mean(report, "peak-linear", recorded.d_k, linear.peak, recorded.peak_linear);
+  if (recorded.d_k >= 256) check_vanishing(report, plain.jacobian, root.jacobian, recorded);
+}
+
+void check_saturation(Report& report, const Params& p, const Context& context) {
   Table table{"saturation",
               fmt::format("Softmax over {} keys, means over {} queries (entropy at most {:.3f} nats)",
                           p.num_keys, p.saturation_queries, std::log(static_cast<double>(p.num_keys))),
@@ -184,28 +220,38 @@ void check_saturation(Report& report, const Params& p, const Context& context, G
                {"entropy_sqrt_nats"},
                {"jacobian_undivided"},
                {"jacobian_sqrt"}}};
-  for (const Recorded& recorded : recorded_means) {
-    const Matrix scores = spread_scores(rng, p, recorded.d_k, context);
-    const double width = static_cast<double>(recorded.d_k);
-    const Saturation plain = saturation_of(scores, 1);
-    const Saturation root = saturation_of(scores, context.breaks("undivided") ? 1 : std::sqrt(width));
-    const Saturation linear = saturation_of(scores, context.breaks("undivided") ? 1 : width);
+  const SharedDraw draw = draw_queries(p, context);
+  for (const std::size_t d_k : saturation_widths(p)) {
+    const double width = static_cast<double>(d_k);
+    const Saturation plain = saturation_of(draw, d_k, 1);
+    const Saturation root = saturation_of(draw, d_k, context.breaks("undivided") ? 1 : std::sqrt(width));
+    const Saturation linear = saturation_of(draw, d_k, context.breaks("undivided") ? 1 : width);
     const auto mean_of = [](const Vector& values) { return mean(elements(values)); };
-    table.rows.push_back({static_cast<std::int64_t>(recorded.d_k), mean_of(plain.peak), mean_of(root.peak),
+    table.rows.push_back({static_cast<std::int64_t>(d_k), mean_of(plain.peak), mean_of(root.peak),
                           mean_of(linear.peak), mean_of(plain.entropy), mean_of(root.entropy),
                           mean_of(plain.jacobian), mean_of(root.jacobian)});
-    if (p.num_keys != 16) continue;
-    check_mean(report, "peak-undivided", recorded.d_k, plain.peak, recorded.peak);
-    check_mean(report, "entropy-undivided", recorded.d_k, plain.entropy, recorded.entropy);
-    check_mean(report, "jacobian-undivided", recorded.d_k, plain.jacobian, recorded.jacobian);
-    check_mean(report, "peak-sqrt", recorded.d_k, root.peak, recorded.peak_sqrt);
-    check_mean(report, "jacobian-sqrt", recorded.d_k, root.jacobian, recorded.jacobian_sqrt);
-    check_mean(report, "peak-linear", recorded.d_k, linear.peak, recorded.peak_linear);
-    if (recorded.d_k >= 256) {
-      check_vanishing(report, plain.jacobian, root.jacobian, recorded);
+    for (const Recorded& recorded : recorded_means) {
+      if (recorded.d_k == d_k && p.num_keys == 16) check_recorded(report, recorded, plain, root, linear);
     }
   }
   report.data(std::move(table));
+}
+
+void add_figures(Report& report, const Params& p) {
+  report.figure({.name = "peak",
+                 .title = "Largest softmax weight",
+                 .kind = FigureKind::line,
+                 .data = {"saturation"},
+                 .x_column = "d_k",
+                 .series = {{"peak_undivided", "undivided"},
+                            {"peak_sqrt", "divided by sqrt(d_k)"},
+                            {"peak_linear", "divided by d_k"}},
+                 .x_axis = {"d_k", "", Scale::log2},
+                 .y_axis = {"mean largest weight"},
+                 .caption = fmt::format(
+                     "Means over {} queries. Undivided, one key takes nearly all the weight as heads grow "
+                     "wider; divided by d_k, all keys get the same. Vaswani et al. 2017, footnote 4.",
+                     p.saturation_queries)});
   report.figure(
       {.name = "saturation",
        .title = "Norm of the softmax's Jacobian",
@@ -292,17 +338,8 @@ Report run(const Params& p, const Context& context) {
     const bool same = !context.breaks("undivided") && listing == embedded_file("lesson/scaling.txt");
     report.check({.id = "listing", .measured = same ? 1.0 : 0.0, .expected = 1});
   }
-  report.figure({.name = "peak",
-                 .title = "Largest softmax weight",
-                 .kind = FigureKind::line,
-                 .data = {"scaling"},
-                 .x_column = "d_k",
-                 .series = {{"peak_unscaled", "undivided"}, {"peak_scaled", "divided"}},
-                 .x_axis = {"d_k", "", Scale::log2},
-                 .y_axis = {"mean largest weight"},
-                 .caption = "Undivided, one key takes nearly all the weight as heads grow wider. "
-                            "Vaswani et al. 2017, footnote 4."});
-  check_saturation(report, p, context, rng);
+  check_saturation(report, p, context);
+  add_figures(report, p);
   return report;
 }
 
@@ -318,8 +355,9 @@ Experiment scaling_experiment() {
        .purpose =
            "Draws pairs of queries and keys and sets of keys for one query, and prints how dot products "
            "spread "
-           "and how much weight the best key takes, undivided and divided. Each width has one query, so its "
-           "peaks carry that query's norm; table saturation averages over many queries.",
+           "and how much weight the best key takes, undivided and divided. Each line has one query, whose "
+           "length its "
+           "peaks depend on; the table saturation and the figures average over many queries.",
        .examples = {"attnlab scaling", "attnlab scaling --d-k 1:1024:x2 --format csv",
                     "attnlab scaling --divide linear --explain"},
        .claims =

@@ -13,29 +13,51 @@ bool is_number(const Cell& cell) {
          std::holds_alternative<double>(cell);
 }
 
+bool is_nan(const Cell& cell) {
+  const auto* real = std::get_if<double>(&cell);
+  return real != nullptr && std::isnan(*real);
+}
+
 void compare(Table& table, const std::string& what, const Cell& here, const Cell& other) {
-  if (here == other) return;
+  if (here == other || (is_nan(here) && is_nan(other))) return;
   const Cell difference =
       is_number(here) && is_number(other) ? Cell{number_of(here) - number_of(other)} : Cell{};
   table.rows.push_back({what, here, other, difference});
 }
 
+// The row with this key; null when there is none.
+const std::vector<Cell>* row_of_key(const Table& table, const Cell& key) {
+  const auto match =
+      std::find_if(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[0] == key; });
+  return match == table.rows.end() ? nullptr : &*match;
+}
+
 void compare_tables(Table& out, const Table& here, const Table& other) {
+  const auto name_of_row = [&](const Cell& key) {
+    return fmt::format("{}, {} {}", here.name, here.columns[0].name, exact_text(key));
+  };
+  for (const std::vector<Cell>& row : other.rows) {
+    if (row_of_key(here, row[0]) == nullptr)
+      out.rows.push_back({name_of_row(row[0]), "absent", "present", {}});
+  }
   for (const std::vector<Cell>& row : here.rows) {
-    const auto match =
-        std::find_if(other.rows.begin(), other.rows.end(), [&](const auto& one) { return one[0] == row[0]; });
-    const std::string key = exact_text(row[0]);
-    if (match == other.rows.end()) {
-      out.rows.push_back(
-          {fmt::format("{}, {} {}", here.name, here.columns[0].name, key), "present", "absent", {}});
+    const std::vector<Cell>* const match = row_of_key(other, row[0]);
+    if (match == nullptr) {
+      out.rows.push_back({name_of_row(row[0]), "present", "absent", {}});
       continue;
     }
     for (std::size_t j = 1; j < row.size() && j < match->size(); ++j) {
       if (here.columns[j].machine_dependent) continue;
-      compare(out, fmt::format("{}, {} {}, {}", here.name, here.columns[0].name, key, here.columns[j].name),
-              row[j], (*match)[j]);
+      compare(out, fmt::format("{}, {}", name_of_row(row[0]), here.columns[j].name), row[j], (*match)[j]);
     }
   }
+}
+
+// "[2, 3]" of the element that is number `at` in row-major order.
+std::string index_text(std::size_t at, const Shape& shape) {
+  Shape index(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0; at /= shape[axis]) index[axis] = at % shape[axis];
+  return shape_text(index);
 }
 
 void compare_grids(Table& out, const Grid& here, const Grid& other) {
@@ -53,8 +75,10 @@ void compare_grids(Table& out, const Grid& here, const Grid& other) {
       at = i;
     }
   }
-  if (largest > 0)
-    compare(out, here.name + ", where it differs most", here.array.values[at], other.array.values[at]);
+  if (largest > 0) {
+    compare(out, fmt::format("{} {}, where it differs most", here.name, index_text(at, here.array.shape)),
+            here.array.values[at], other.array.values[at]);
+  }
 }
 
 template <class... Kinds>

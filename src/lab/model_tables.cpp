@@ -1,5 +1,6 @@
 #include "lab/model_tables.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -140,7 +141,7 @@ Table parts_table(const std::vector<CountedModel>& models) {
   return table;
 }
 
-Figure parts_figure() {
+Figure parts_figure(const std::vector<CountedModel>& models) {
   Figure figure{.name = "parts", .title = "Where the parameters are", .kind = FigureKind::stacked_bars};
   figure.data = {"parts"};
   figure.x_column = "model";
@@ -148,7 +149,13 @@ Figure parts_figure() {
                    {"norms"},     {"lm_head"},   {"other"}};
   figure.x_axis.title = "model";
   figure.y_axis.title = "parameters";
-  figure.caption = "As GPT-2 grows, its tables take a smaller share (shapes: Radford et al. 2019, table 2)";
+  const bool is_gpt2_family =
+      models.size() > 1 &&
+      std::all_of(models.begin(), models.end(), [](const auto& one) { return one.name.starts_with("gpt2"); });
+  figure.caption =
+      is_gpt2_family
+          ? "As GPT-2 grows, its tables take a smaller share (shapes: Radford et al. 2019, table 2)"
+          : "Parameters of each part, over all layers";
   return figure;
 }
 

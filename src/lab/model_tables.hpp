@@ -30,7 +30,7 @@ Table defaults_table(const ModelConfig& config);
 Table stored_table(const Architecture& architecture);
 /// "parts": parameters by part, a row for each model; what the stacked bars of "parts" show.
 Table parts_table(const std::vector<CountedModel>& models);
-Figure parts_figure();
+Figure parts_figure(const std::vector<CountedModel>& models);
 /// The figures of two models side by side; what only one of them has is left empty.
 Table side_by_side(std::string name, std::string title, const std::vector<AccountGroup>& one,
                    const std::string& one_name, const std::vector<AccountGroup>& other,

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -76,11 +77,29 @@ std::vector<Number> parse_list(std::string_view text, const std::string& name, N
   return values;
 }
 
+// "15e12" and "1.5e6": large counts are written so. Nothing where there is no exponent or the value is not
+// whole or beyond what a double holds exactly.
+std::optional<std::int64_t> integer_with_exponent(std::string_view digits) {
+  if (digits.find_first_of("eE") == std::string_view::npos ||
+      digits.find_first_of("xXnN") != std::string_view::npos)
+    return {};
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  constexpr double exact = 9007199254740992;  // 2^53
+  if (end != digits.data() + digits.size() || error != std::errc()) return {};
+  if (value != std::floor(value) || std::abs(value) > exact) return {};
+  return static_cast<std::int64_t>(value);
+}
+
 }  // namespace
 
 std::int64_t parse_integer(std::string_view text, const std::string& name, std::int64_t min,
                            std::int64_t max) {
   const std::string_view digits = without_plus(text);
+  if (const std::optional<std::int64_t> value = integer_with_exponent(digits)) {
+    if (*value < min || *value > max) refuse(name, text, fmt::format("is outside [{}, {}]", min, max));
+    return *value;
+  }
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   const bool whole = end == digits.data() + digits.size();

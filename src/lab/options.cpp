@@ -144,7 +144,13 @@ void OptionSet::set(std::string_view name, std::string_view text) {
 }
 
 std::string nearest_word(std::string_view text, const std::vector<std::string>& candidates) {
+  // Who stops early means the shortest word that goes on.
   std::string best;
+  for (const std::string& word : candidates) {
+    if (text.size() >= 4 && word.starts_with(text) && (best.empty() || word.size() < best.size()))
+      best = word;
+  }
+  if (!best.empty()) return best;
   std::size_t best_distance = std::max<std::size_t>(1, text.size() / 3) + 1;
   for (const std::string& word : candidates) {
     // Levenshtein's distance, one row at a time.

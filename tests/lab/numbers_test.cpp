@@ -77,3 +77,15 @@ TEST_CASE("numbers: splitting keeps empty items") {
   CHECK(split("a,,b", ',') == std::vector<std::string_view>{"a", "", "b"});
   CHECK(split("", ',') == std::vector<std::string_view>{""});
 }
+
+TEST_CASE("numbers: a whole number may be written with an exponent and stays exact") {
+  const auto parsed = [](const char* text) { return parse_integer(text, "--n", 0, INT64_MAX); };
+  CHECK(parsed("15e12") == 15'000'000'000'000);
+  CHECK(parsed("1.5e6") == 1'500'000);
+  CHECK(parsed("+2E3") == 2000);
+  for (const char* text : {"1.5e0", "1e-1", "1e16x", "1e16", "e5", "1e", "0x1e5", "inf", "1e400"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(parsed(text), Error);
+  }
+  CHECK_THROWS_WITH_AS(parse_integer("2e3", "--n", 0, 100), "--n: 2e3 is outside [0, 100]", Error);
+}

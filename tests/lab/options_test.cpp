@@ -70,5 +70,7 @@ TEST_CASE("options: the nearest word is near") {
   CHECK(nearest_word("attenton", words) == "attention");
   CHECK(nearest_word("ropes", words) == "rope");
   CHECK(nearest_word("scalign", words) == "scaling");
+  CHECK(nearest_word("attent", words) == "attention");
+  CHECK(nearest_word("rope-", words) == "rope-scaling");
   CHECK(nearest_word("zzzzzz", words).empty());
 }

@@ -112,16 +112,20 @@ TEST_CASE("report: an appended name that is taken gets a number in tables and ar
 TEST_CASE("report: the difference to another names what differs and by how much") {
   Report here;
   here.value("total", std::int64_t{12}).value("same", 1.0);
-  here.data(Table{"t", "", {{"d"}, {"std"}}, {{std::int64_t{4}, 2.5}}});
-  here.data(Grid{"w", "", {{2}, {1, 5}}});
+  here.data(Table{
+      "t", "", {{"d"}, {"std"}}, {{std::int64_t{4}, 2.5}, {std::int64_t{8}, 3.5}, {std::int64_t{9}, NAN}}});
+  here.data(Grid{"w", "", {{1, 2}, {1, 5}}});
   Report other;
   other.value("total", std::int64_t{10}).value("same", 1.0);
-  other.data(Table{"t", "", {{"d"}, {"std"}}, {{std::int64_t{4}, 2.0}}});
-  other.data(Grid{"w", "", {{2}, {1, 3}}});
+  other.data(Table{
+      "t", "", {{"d"}, {"std"}}, {{std::int64_t{4}, 2.0}, {std::int64_t{6}, 2.0}, {std::int64_t{9}, NAN}}});
+  other.data(Grid{"w", "", {{1, 2}, {1, 3}}});
   add_difference(here, other);
   const Table& table = *here.find_table("against-default");
-  REQUIRE(table.rows.size() == 3);
+  REQUIRE(table.rows.size() == 5);
   CHECK(table.rows[0] == std::vector<Cell>{"total", std::int64_t{12}, std::int64_t{10}, 2.0});
-  CHECK(table.rows[1] == std::vector<Cell>{"t, d 4, std", 2.5, 2.0, 0.5});
-  CHECK(table.rows[2] == std::vector<Cell>{"w, where it differs most", 5.0, 3.0, 2.0});
+  CHECK(table.rows[1] == std::vector<Cell>{"t, d 6", "absent", "present", {}});
+  CHECK(table.rows[2] == std::vector<Cell>{"t, d 4, std", 2.5, 2.0, 0.5});
+  CHECK(table.rows[3] == std::vector<Cell>{"t, d 8", "present", "absent", {}});
+  CHECK(table.rows[4] == std::vector<Cell>{"w [0, 1], where it differs most", 5.0, 3.0, 2.0});
 }

@@ -15,8 +15,9 @@ template <class Real>
 
 }  // namespace
 
-// The same operations in the same order at any width, so the clones differ in speed only.
-#if defined(__x86_64__)
+// The same operations in the same order at any width, so the clones differ in speed only. The choice among
+// them is made before the thread sanitizer is ready for it.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 SoftmaxSum<float>

@@ -164,6 +164,9 @@ TEST_CASE("multi-head attention: rotated queries and keys depend on the distance
   Arena<double> arena;
   const View<double> cosine = arena.take(9, 3), sine = arena.take(9, 3);
   rope_angles(10000.0, cosine, sine);
+  CHECK(cosine(0, 2) == 1);
+  CHECK(std::abs(cosine(8, 1) - std::cos(8 / std::cbrt(10000.0))) < 1e-14);
+  CHECK(std::abs(sine(8, 1) - std::sin(8 / std::cbrt(10000.0))) < 1e-14);
   const View<double> query = arena.take(9, 6), key = arena.take(9, 6);
   TestNumbers numbers;
   numbers.fill(first_rows(query, 1));

@@ -56,12 +56,16 @@ Inputs read_inputs(const OperationCall& call) {
                             call.operation->name, fmt::join(missing, ", "), call.operation->name));
   }
   const ReadOptions options = read_options(call.reading);
-  if (std::count(call.files.begin(), call.files.end(), "-") > 1)
+  const auto from_input = std::count(call.files.begin(), call.files.end(), "-");
+  if (from_input > 1)
     throw Error(ErrorKind::usage, "standard input can be read for one array: give files for the others");
+  // Standard input cannot tell its format; files beside it can.
+  ReadOptions files = options;
+  if (from_input > 0) files.format.reset();
   Inputs inputs;
   for (std::size_t n = 0; n < infos.size(); ++n) {
     if (call.files[n].empty()) continue;
-    inputs.set(infos[n].name, read_array(call.files[n], options),
+    inputs.set(infos[n].name, read_array(call.files[n], call.files[n] == "-" ? options : files),
                fmt::format("--{} {}", infos[n].name, call.files[n]));
   }
   return inputs;

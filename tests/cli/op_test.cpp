@@ -1,4 +1,7 @@
 // `op` in process, and every field case that it answers, with its arrays as json, npy and csv.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -174,6 +177,22 @@ TEST_CASE("op: numbers print as words and as a table of their own") {
   CHECK(run_command({"op", "score-entries", "--length", "65536"}).output == "entries 4294967296\n");
   CHECK(run_command({"op", "score-entries", "--length", "65536", "--format", "csv"}).output ==
         "entries\n4294967296\n");
+}
+
+TEST_CASE("op: --input-format tells of standard input and files beside it tell of themselves") {
+  const Scratch scratch;
+  const std::string x = scratch.file("x.csv", "1,2\n");
+  const std::string gain = scratch.file("gain.json", "[2, 4]");
+  const int kept = ::dup(STDIN_FILENO);
+  const int file = ::open(x.c_str(), O_RDONLY);
+  ::dup2(file, STDIN_FILENO);
+  const Outcome outcome = run_command(
+      {"op", "norm", "--x", "-", "--gain", gain, "--input-format", "csv", "--eps", "0", "--format", "csv"});
+  ::dup2(kept, STDIN_FILENO);
+  ::close(file);
+  ::close(kept);
+  CHECK(outcome.notes.empty());
+  CHECK(outcome.output == "-2,4\n");
 }
 
 TEST_CASE("op: what is missing or wrong is one line that names it") {

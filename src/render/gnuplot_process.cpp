@@ -103,6 +103,7 @@ std::string run_gnuplot(const std::string& script) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
+  if (words.find_first_not_of(" \n") == std::string::npos) words = "it drew nothing and does not say why";
   if (status != 0 || bytes.empty()) throw Error(ErrorKind::io, "gnuplot failed: " + words);
   return bytes;
 }

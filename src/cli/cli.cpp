@@ -37,10 +37,14 @@ bool takes_value(const OptionSet& options, const std::string& argument) {
 void refuse_value_of_flag(const OptionSet& options, const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   if (name.size() == argument.size()) return;
+  const auto refuse = [&] {
+    wrong_use(fmt::format("{}: it takes no value; leave {} away", name, argument.substr(name.size())));
+  };
+  if (name == "--help" || name == "-h") refuse();
   for (const Option& option : options.all()) {
     if (option.is_flag() &&
         (name == "--" + option.name || (option.letter != 0 && name == std::string{'-', option.letter}))) {
-      wrong_use(fmt::format("{}: it takes no value; leave {} away", name, argument.substr(name.size())));
+      refuse();
     }
   }
 }

@@ -84,6 +84,7 @@ TEST_CASE("cli: wrong use is one line and exits 2") {
   check_refused({"sinusoidal", "--sqe-len", "3"}, 2,
                 "--sqe-len is an unknown option of attnlab sinusoidal: did you mean --seq-len?");
   check_refused({"attention", "--check=no"}, 2, "--check: it takes no value; leave =no away");
+  check_refused({"attention", "--help=yes"}, 2, "--help: it takes no value; leave =yes away");
   check_refused({"attention", "-q=1"}, 2, "-q: it takes no value; leave =1 away");
   check_refused({"attention", "--plot", "--format", "svg"}, 2,
                 "--plot: it draws in the terminal, not as svg");

@@ -58,7 +58,7 @@ Outcome run(const DiagnoseCall& state, const Environment& environment) {
   compute(*state.call, inputs);  // errors of the math name the files
   const Trial trial(*state.call->operation, state.call->session->options, inputs);
   const Diagnosis found = diagnose(trial, state.result, yours, "--yours " + state.yours);
-  Report report = diagnosis_report(found, yours);
+  Report report = diagnosis_report(found);
   std::vector<OutputFile> files;
   if (!state.discriminate.empty()) {
     const Discrimination told =

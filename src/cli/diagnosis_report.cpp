@@ -30,7 +30,7 @@ std::string element_text(const Array& array, const std::vector<std::size_t>& ind
   return shortest(array.values[flat]);
 }
 
-void tell_difference(Report& report, const Diagnosis& found, const Array& yours) {
+void tell_difference(Report& report, const Diagnosis& found) {
   report.line(fmt::format("{} {}: {}", found.result, shape_text(found.expected.shape),
                           found.matches ? "matches" : "differs"));
   const bool is_16_bit = found.arithmetic.ends_with("float16");
@@ -40,17 +40,27 @@ void tell_difference(Report& report, const Diagnosis& found, const Array& yours)
   report.line(fmt::format("largest difference {:.3g} absolute, {:.3g} relative{}", found.difference.max_abs,
                           found.difference.max_rel, because));
   report.line(fmt::format("your numbers look like {}", found.precision.name));
+  if (!found.arrangement.empty()) report.line(fmt::format("your array is {}", found.arrangement));
+  if (found.not_numbers > 0) {
+    report.line(fmt::format("{} of yours {} NaN or infinite where the right ones are finite; {}",
+                            found.not_numbers, found.not_numbers == 1 ? "is" : "are",
+                            found.others_match ? "all others match" : "others differ as well"));
+  }
   if (found.first_difference) {
-    const Array reshaped{found.expected.shape, yours.values};
     report.line(fmt::format("first difference at [{}]: yours {}, right {}; {}",
                             fmt::join(*found.first_difference, ", "),
-                            element_text(reshaped, *found.first_difference),
+                            element_text(found.yours, *found.first_difference),
                             element_text(found.expected, *found.first_difference), found.spread));
   }
 }
 
 void tell_explanations(Report& report, const Diagnosis& found) {
   if (found.matches) return;
+  if (!found.settings.empty()) {
+    report.line(
+        fmt::format("Your numbers are right for another setting: {}", fmt::join(found.settings, " or ")));
+    return;
+  }
   if (found.explanations.empty()) {
     report.line("No known mistake gives these numbers, alone or with another.");
     if (!found.nearest) return;
@@ -177,9 +187,9 @@ Table comparison_table(const Exhibit& exhibit) {
 
 }  // namespace
 
-Report diagnosis_report(const Diagnosis& found, const Array& yours) {
+Report diagnosis_report(const Diagnosis& found) {
   Report report;
-  tell_difference(report, found, yours);
+  tell_difference(report, found);
   tell_explanations(report, found);
   report.value("result", found.result);
   report.value("matches", found.matches);
@@ -191,6 +201,8 @@ Report diagnosis_report(const Diagnosis& found, const Array& yours) {
                                                                          found.first_difference->end())}
                                        : Value{});
   report.value("spread", found.spread);
+  report.value("arrangement", found.arrangement.empty() ? Value{} : Value{found.arrangement});
+  report.value("settings", found.settings);
   report.value("nearest", found.nearest ? Value{found.nearest->name()} : Value{});
   report.data(mistakes_table(found));
   return report;

@@ -8,7 +8,7 @@
 
 namespace attnlab {
 
-Report diagnosis_report(const Diagnosis& found, const Array& yours);
+Report diagnosis_report(const Diagnosis& found);
 
 /// Adds what was found to tell the explanations apart: the file of arrays and how to go on with it.
 void tell_discrimination(Report& report, const Diagnosis& found, const Discrimination& told,

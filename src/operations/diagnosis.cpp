@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "operations/arrangement.hpp"
 #include "operations/attention_call.hpp"
 
 namespace attnlab {
@@ -158,7 +159,9 @@ class Search {
 
   // The single mistake that comes clearly nearer than the right answer.
   std::optional<Explanation> nearest() const {
-    if (!nearest_ || nearest_->difference.residual * 2 > away_.residual) return {};
+    if (!nearest_ || !std::isfinite(nearest_->difference.residual) ||
+        nearest_->difference.residual * 2 > away_.residual)
+      return {};
     return nearest_;
   }
 
@@ -276,7 +279,8 @@ class Search {
   std::optional<Explanation> nearest_;
 };
 
-void locate(Diagnosis& diagnosis, const std::vector<double>& yours, std::size_t num_heads) {
+void locate(Diagnosis& diagnosis, std::size_t num_heads) {
+  const std::vector<double>& yours = diagnosis.yours.values;
   const std::vector<double>& expected = diagnosis.expected.values;
   const double largest = largest_magnitude(expected);
   std::vector<bool> differs;
@@ -291,6 +295,63 @@ void locate(Diagnosis& diagnosis, const std::vector<double>& yours, std::size_t 
   diagnosis.first_difference =
       index_of(static_cast<std::size_t>(first - differs.begin()), diagnosis.expected.shape);
   diagnosis.spread = spread_of(differs, distances, diagnosis.expected.shape, num_heads);
+}
+
+// How many numbers are none, and whether those that are match.
+void set_apart_what_is_no_number(Diagnosis& diagnosis) {
+  std::vector<double> others = diagnosis.yours.values;
+  for (std::size_t n = 0; n < others.size(); ++n) {
+    if (std::isfinite(others[n]) || !std::isfinite(diagnosis.expected.values[n])) continue;
+    ++diagnosis.not_numbers;
+    others[n] = diagnosis.expected.values[n];
+  }
+  diagnosis.others_match = diagnosis.precision.explains(difference(others, diagnosis.expected.values));
+}
+
+// 16-bit arithmetic would explain how far these numbers are from the right ones; but where a single mistake
+// gives them to within the rounding of their storage, and the right answer does not, they are that mistake's.
+bool name_stored_mistake(const Trial& call, Diagnosis& diagnosis, std::size_t num_heads) {
+  if (!diagnosis.precision.name.ends_with("float16")) return false;
+  // Half a unit in the last of 11 or 8 bits, relative to twice the largest, with a little room.
+  const double stored = 1.1 * std::exp2(diagnosis.precision.name == "float16" ? -12 : -9);
+  Diagnosis strict = diagnosis;
+  strict.precision.tolerance = stored;
+  if (strict.precision.explains(diagnosis.difference)) return false;
+  locate(strict, num_heads);
+  strict.explanations = Search(call, strict, strict.yours.values).singles();
+  if (strict.explanations.empty()) return false;
+  strict.precision = diagnosis.precision;
+  diagnosis = std::move(strict);
+  return true;
+}
+
+// The options that the call leaves at their defaults, each changed alone to each other choice: those with
+// which its result is the caller's.
+std::vector<std::string> fitting_settings(const Trial& call, const Diagnosis& found) {
+  std::vector<std::string> fitting;
+  const auto attempt = [&](const Option& option, const std::string& choice) {
+    try {
+      Trial other(call);
+      other.set(option.name, choice);
+      const std::vector<double> numbers = numbers_of(other.run(), found.result);
+      if (numbers.size() != found.yours.values.size()) return;
+      const Difference away = difference(found.yours.values, numbers);
+      if (!found.precision.explains(away) || away.residual * clearly_nearer > found.difference.residual)
+        return;
+      fitting.push_back("--" + option.name + (choice.empty() ? "" : " " + choice));
+    } catch (const Error&) {
+      // What these arrays do not allow is not what the caller did.
+    }
+  };
+  for (const Option& option : call.options().all()) {
+    if (option.name == "dtype" || option.name == "method") continue;  // ways to compute the same
+    const std::string now = call.option(option.name);
+    if (option.is_flag() && now.empty()) attempt(option, "");
+    for (const std::string& choice : option.choices) {
+      if (choice != now) attempt(option, choice);
+    }
+  }
+  return fitting;
 }
 
 void match(Diagnosis& diagnosis, const std::string& arithmetic) {
@@ -324,30 +385,38 @@ std::vector<std::pair<std::string, Array>> numeric_results(const Results& result
   return numeric;
 }
 
-Diagnosis diagnose(const Trial& call, const std::string& result, const Array& yours,
+Diagnosis diagnose(const Trial& call, const std::string& result, const Array& given,
                    const std::string& label) {
   const std::vector<std::pair<std::string, Array>> right = numeric_results(call.run());
   Diagnosis diagnosis;
-  std::tie(diagnosis.result, diagnosis.expected) = chosen_result(right, result, yours, label);
-  const bool is_whole = are_whole(yours.values) && are_whole(diagnosis.expected.values);
-  diagnosis.precision = is_whole ? whole_numbers : precision_of(yours.values);
-  diagnosis.difference = difference(yours.values, diagnosis.expected.values);
+  std::tie(diagnosis.result, diagnosis.expected) = chosen_result(right, result, given, label);
+  Arrangement arranged = arranged_like(diagnosis.expected, given);
+  diagnosis.yours = std::move(arranged.array);
+  diagnosis.arrangement = std::move(arranged.note);
+  const std::vector<double>& yours = diagnosis.yours.values;
+  const bool is_whole = are_whole(yours) && are_whole(diagnosis.expected.values);
+  diagnosis.precision = is_whole ? whole_numbers : precision_of(yours);
+  diagnosis.difference = difference(yours, diagnosis.expected.values);
+  set_apart_what_is_no_number(diagnosis);
   std::string arithmetic;  // the least exact one that the difference needs
   for (const Precision& type : arithmetics()) {
     if (type.explains(diagnosis.difference)) arithmetic = type.name;
   }
+  const auto num_heads = static_cast<std::size_t>(call.number("heads", 1));
   if (diagnosis.precision.explains(diagnosis.difference)) {
-    match(diagnosis, arithmetic);
+    if (!name_stored_mistake(call, diagnosis, num_heads)) match(diagnosis, arithmetic);
     return diagnosis;
   }
 
-  locate(diagnosis, yours.values, static_cast<std::size_t>(call.number("heads", 1)));
-  Search search(call, diagnosis, yours.values);
+  locate(diagnosis, num_heads);
+  Search search(call, diagnosis, yours);
   diagnosis.explanations = search.singles();
   if (!diagnosis.explanations.empty()) return diagnosis;
+  diagnosis.settings = fitting_settings(call, diagnosis);
+  if (!diagnosis.settings.empty()) return diagnosis;
   if (!is_whole) {
     if (arithmetic.empty() || arithmetic.ends_with("float16"))
-      arithmetic = rounding_behind(call, {}, diagnosis.result, yours.values, diagnosis.expected.values);
+      arithmetic = rounding_behind(call, {}, diagnosis.result, yours, diagnosis.expected.values);
     if (!arithmetic.empty()) {
       match(diagnosis, arithmetic);
       return diagnosis;

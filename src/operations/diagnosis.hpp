@@ -19,16 +19,22 @@ struct Explanation {
 };
 
 struct Diagnosis {
-  std::string result;      ///< which result was compared
-  Precision precision;     ///< of the caller's numbers
-  std::string arithmetic;  ///< where it matches: the arithmetic that explains what difference there is
+  std::string result;       ///< which result was compared
+  Array yours;              ///< the caller's numbers, in the shape of `expected`
+  std::string arrangement;  ///< how they were read to have it; empty where they had it
+  Precision precision;      ///< of the caller's numbers
+  std::string arithmetic;   ///< where it matches: the arithmetic that explains what difference there is
   bool matches = false;
   Difference difference;                                     ///< of the caller's numbers from the right ones
   Array expected;                                            ///< the right numbers
   std::optional<std::vector<std::size_t>> first_difference;  ///< index into `expected`
   std::string spread;                     ///< "row 3 only", "everywhere"; "" when it matches
   std::vector<Explanation> explanations;  ///< best first; empty when it matches
-  std::optional<Explanation> nearest;     ///< where nothing fits: the mistake that comes clearly nearer
+  /// The options under which the caller's numbers would be right: "--causal", "--rope half".
+  std::vector<std::string> settings;
+  std::size_t not_numbers = 0;         ///< NaN or infinite where the right ones are finite
+  bool others_match = false;           ///< and all others match
+  std::optional<Explanation> nearest;  ///< where nothing fits: the mistake that comes clearly nearer
 };
 
 /// The results that are numbers, by name; a single number has an empty shape.

@@ -79,6 +79,7 @@ class Builder {
   ModelConfig build() {
     read_class();
     refuse_idle_overrides();
+    refuse_names_of_others();
     width_ = keys_.needed_or(what_if_.d_model, "--d-model", family_.keys.width, "the width of the model");
     model_.d_model = width_.value;
     if (!family_.keys.vocab.empty()) {
@@ -112,6 +113,38 @@ class Builder {
   }
 
  private:
+  // What other families call a size that this file leaves to its class: passing it over would look like an
+  // answer.
+  void refuse_names_of_others() const {
+    const auto refuse = [&](std::string_view own, std::string_view others) {
+      if (own.empty() || keys_.find(own) != nullptr || keys_.is_null(own)) return;
+      for (const std::string_view name : words(others)) {
+        if (keys_.find(name) != nullptr && !is_read(name))
+          keys_.fail(name, fmt::format("{} calls this {}", family_.model_type, words(own).front()));
+      }
+    };
+    for (const Family& other : families()) {
+      refuse(family_.keys.kv_heads, other.keys.kv_heads);
+      refuse(family_.keys.head_dim, other.keys.head_dim);
+      refuse(family_.keys.ffn, other.keys.ffn);
+      refuse(family_.moe.count, other.moe.count);
+    }
+  }
+
+  // Whether this family reads a key, for whatever it means to it.
+  bool is_read(std::string_view name) const {
+    const Keys& k = family_.keys;
+    const MoeKeys& m = family_.moe;
+    for (const std::string_view aliases :
+         {k.width, k.layers, k.heads, k.kv_heads, k.head_dim, k.ffn, k.vocab, k.positions, k.embedding_width,
+          k.decoder_layers, k.decoder_heads, k.decoder_ffn, k.encoder_positions, m.count, m.per_token,
+          m.width, m.shared_count, m.shared_width}) {
+      const std::vector<std::string_view> own = words(aliases);
+      if (std::find(own.begin(), own.end(), name) != own.end()) return true;
+    }
+    return false;
+  }
+
   // What the command line says and this family has no place for: passing it over would look like an answer.
   void refuse_idle_overrides() {
     const auto refuse = [&](bool given, const char* option, const char* missing) {

@@ -143,8 +143,8 @@ TEST_CASE("checkpoint: every family names all its tensors once and in every clas
        {"num_attention_heads", "n_head", "num_heads", "encoder_attention_heads", "decoder_attention_heads",
         "n_heads", "num_key_value_heads"}},
       {"96",
-       {"intermediate_size", "ffn_dim", "d_ff", "encoder_ffn_dim", "decoder_ffn_dim", "hidden_dim",
-        "moe_intermediate_size", "vocab_size", "max_position_embeddings"}}};
+       {"intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim", "d_ff", "encoder_ffn_dim",
+        "decoder_ffn_dim", "hidden_dim", "moe_intermediate_size", "vocab_size", "max_position_embeddings"}}};
   int read = 0;
   for (const Family& family : families()) {
     for (const char* ending :

@@ -309,3 +309,13 @@ TEST_CASE("accounting: rotary settings are read under old and new names") {
   CHECK(newer.architecture.rotary.theta == 5e5);
   CHECK(embedded_model("gpt2").architecture.rotary.type.empty());
 }
+
+TEST_CASE("config: another family's name for a size that is left to a default is refused") {
+  CHECK(error_of(small_with("num_kv_heads", "2")) ==
+        "c.json: num_kv_heads: llama calls this num_key_value_heads");
+  CHECK(error_of(small_with("n_inner", "2")) == "no error");  // the file says intermediate_size as well
+  CHECK(error_of(
+            R"({"model_type": "mixtral", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+          "intermediate_size": 128, "vocab_size": 100, "num_experts": 16})") ==
+        "c.json: num_experts: mixtral calls this num_local_experts");
+}

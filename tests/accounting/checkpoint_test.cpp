@@ -141,7 +141,7 @@ TEST_CASE("checkpoint: every family names all its tensors once and in every clas
       {"2", {"num_hidden_layers", "n_layer", "num_layers", "encoder_layers", "decoder_layers", "n_layers"}},
       {"4",
        {"num_attention_heads", "n_head", "num_heads", "encoder_attention_heads", "decoder_attention_heads",
-        "n_heads", "num_key_value_heads"}},
+        "n_heads", "num_key_value_heads", "num_kv_heads"}},
       {"96",
        {"intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim", "d_ff", "encoder_ffn_dim",
         "decoder_ffn_dim", "hidden_dim", "moe_intermediate_size", "vocab_size", "max_position_embeddings"}}};

@@ -241,6 +241,7 @@ void check_visibility(Report& report, const Params& p, const std::vector<Layer>&
   const auto add_grid = [&](const char* name, const char* title, const Matrix& seen, const char* columns) {
     Grid grid{name, title, to_array(seen), {"output position", columns}};
     grid.whole_numbers = true;
+    report.line(title);
     report.grid(std::move(grid));
   };
   add_grid("encoder", "Encoder: 1 where an output changes with an input token", encoder, "input position");

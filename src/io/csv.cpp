@@ -190,6 +190,8 @@ class CsvReader {
       hint = "; for fields between semicolons give --csv-delimiter ';', for decimal commas --csv-decimal ','";
     } else if (options_.delimiter != '\t' && rest_of_line.find('\t') != std::string_view::npos) {
       hint = "; for fields between tabs give --csv-delimiter tab";
+    } else if (options_.delimiter != ' ' && field.find(' ') != std::string_view::npos) {
+      hint = "; for fields between blanks, as numpy.savetxt writes them, give --csv-delimiter ' '";
     } else if (line_number_ == 1 && std::isalpha(static_cast<unsigned char>(field[0])) != 0) {
       hint = "; when the first line holds names give --header";
     }

@@ -108,6 +108,10 @@ TEST_CASE("csv: what is not a number is refused with line and column") {
   CHECK(
       complaint("1\t2\n") ==
       "a.csv: line 1, column 1: '1\\x092' is not a number; for fields between tabs give --csv-delimiter tab");
+  CHECK(complaint("1 2\n") ==
+        "a.csv: line 1, column 1: '1 2' is not a number; for fields between blanks, as numpy.savetxt writes "
+        "them, "
+        "give --csv-delimiter ' '");
   CHECK(case_complaint("word.csv") == "a.csv: line 2, column 2: 'abc' is not a number");
   CHECK(case_complaint("halfnumber.csv") == "a.csv: line 2, column 2: '1.5x' is not a number");
   CHECK(case_complaint("hexnumber.csv") == "a.csv: line 1, column 2: '0x10' is not a number");

@@ -122,14 +122,14 @@ Grid picked(const Grid& grid, const std::vector<std::size_t>& rows) {
   return some;
 }
 
-// One head as the only one, and some of its queries.
+// Some of the queries, and one head as the only one where the glimpse is of one.
 HeadsOptions picked(const HeadsOptions& options, const Glimpse& glimpse) {
   HeadsOptions some = options;
-  some.num_heads = some.num_kv_heads = 1;
+  if (glimpse.head) some.num_heads = some.num_kv_heads = 1;
   some.query_positions.clear();
   for (const std::size_t row : glimpse.rows) some.query_positions.push_back(options.query_positions.at(row));
-  some.options_of = [&options, &glimpse](std::size_t) {
-    AttentionOptions own = options.options_of(glimpse.head);
+  some.options_of = [&options, &glimpse](std::size_t head) {
+    AttentionOptions own = options.options_of(glimpse.head.value_or(head));
     if (own.mask) own.mask = picked(*own.mask, glimpse.rows);
     if (own.bias) own.bias = picked(*own.bias, glimpse.rows);
     if (own.keep_gain) own.keep_gain = picked(*own.keep_gain, glimpse.rows);
@@ -176,27 +176,40 @@ AttentionParams attention_params(const Trial& trial) {
 Glimpsed glimpse_of_attention(AttentionCall call, const Mistakes& mistakes, const Glimpse& glimpse) {
   const std::size_t num_heads = call.params.num_heads;
   const HeadsOptions options = committed(call, mistakes);
-  const std::size_t head = glimpse.head * options.num_heads / num_heads;
-  const std::size_t kv_head = kv_head_of(head, options.num_heads, options.num_kv_heads);
-  call.query = head_columns(call.query, head, options.num_heads);
-  call.key = head_columns(call.key, kv_head, options.num_kv_heads);
-  call.value = head_columns(call.value, kv_head, options.num_kv_heads);
+  Glimpse computed = glimpse;
+  if (glimpse.head) {
+    const std::size_t head = *glimpse.head * options.num_heads / num_heads;
+    const std::size_t kv_head = kv_head_of(head, options.num_heads, options.num_kv_heads);
+    call.query = head_columns(call.query, head, options.num_heads);
+    call.key = head_columns(call.key, kv_head, options.num_kv_heads);
+    call.value = head_columns(call.value, kv_head, options.num_kv_heads);
+    computed.head = head;
+  }
   const bool all_rows =
       std::any_of(mistakes.begin(), mistakes.end(), [](const auto& one) { return one->mixes_rows; });
-  Glimpse computed{head, glimpse.rows};
   if (all_rows) {
     computed.rows.resize(call.query.shape(0));
     std::iota(computed.rows.begin(), computed.rows.end(), std::size_t{0});
   }
   call.query = picked(call.query.own(), computed.rows);
-  Attention part = attend_heads(call, picked(options, computed), mistakes).heads[0];
-  if (all_rows) {
-    for (Matrix* grid : {&part.scores, &part.weights, &part.output}) *grid = picked(*grid, glimpse.rows);
-    const Vector lse = part.lse;
-    part.lse = Vector::from_shape({glimpse.rows.size()});
-    for (std::size_t n = 0; n < glimpse.rows.size(); ++n) part.lse(n) = lse(glimpse.rows[n]);
+  HeadsResult result = attend_heads(call, picked(options, computed), mistakes);
+  Attention part;
+  if (glimpse.head) {
+    part = std::move(result.heads[0]);
+  } else {
+    part.output = std::move(result.output);
   }
-  return {std::move(part), head, options.num_heads};
+  if (all_rows) {
+    part.output = picked(part.output, glimpse.rows);
+    if (glimpse.head) {
+      part.scores = picked(part.scores, glimpse.rows);
+      part.weights = picked(part.weights, glimpse.rows);
+      const Vector lse = part.lse;
+      part.lse = Vector::from_shape({glimpse.rows.size()});
+      for (std::size_t n = 0; n < glimpse.rows.size(); ++n) part.lse(n) = lse(glimpse.rows[n]);
+    }
+  }
+  return {std::move(part), computed.head.value_or(0), options.num_heads};
 }
 
 AttentionCall attention_call(const Trial& trial) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -64,20 +65,21 @@ struct AttentionMistake {
 /// Error(data) where one of them cannot be made.
 Results run_attention(const Trial& trial);
 
-/// Some rows of one head: enough to see that a mistake does not give a caller's numbers.
+/// Some rows of one head, or of all side by side: enough to see that a mistake does not give a caller's
+/// numbers.
 struct Glimpse {
-  std::size_t head = 0;
+  std::optional<std::size_t> head = {};
   std::vector<std::size_t> rows = {};
 };
 
-/// Scores, weights, output and lse of a glimpse.
+/// Scores, weights, output and lse of a glimpse; the output alone of all heads.
 struct Glimpsed {
   Attention part;             ///< its rows alone
   std::size_t head = 0;       ///< where the head lies among those that the mistakes leave
   std::size_t num_heads = 1;  ///< that they leave
 };
 
-/// Those rows of that head of `call`, with the mistakes committed but for the last stage: what that does to
+/// Those rows of `call`, with the mistakes committed but for the last stage: what that does to
 /// the outputs of all heads is left to the caller. Throws Error(data) where a mistake cannot be made.
 Glimpsed glimpse_of_attention(AttentionCall call,
                               const std::vector<std::shared_ptr<const AttentionMistake>>& mistakes,

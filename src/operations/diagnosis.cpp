@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/matmul.hpp"
 #include "operations/arrangement.hpp"
 #include "operations/attention_call.hpp"
 
@@ -98,20 +99,22 @@ std::string rounding_behind(const Trial& call, const std::vector<const Mistake*>
   return behind;
 }
 
-// A few rows of the caller's numbers, where they are those of one head of an attention; nothing elsewhere.
+// A few rows of the caller's numbers, where they are those of an attention; nothing elsewhere. Behind an
+// output projection they are of all heads.
 std::optional<Glimpse> glimpse_at(const Trial& call, const Diagnosis& found) {
   const std::string& operation = call.operation().name;
-  const bool is_attention =
-      operation == "attention" || operation == "kv-decode" || operation == "cross-attention";
-  if (!is_attention || call.inputs.has("wo") || !found.first_difference) return {};
+  const bool is_attention = operation == "attention" || operation == "kv-decode" ||
+                            operation == "cross-attention" || operation == "multi-head";
+  if (!is_attention || !found.first_difference) return {};
   const Shape& shape = found.expected.shape;
   const std::vector<std::size_t>& first = *found.first_difference;
   const auto heads = static_cast<std::size_t>(call.number("heads", 1));
   const bool heads_in_columns = found.result == "output";
   const bool heads_in_front = !heads_in_columns && heads > 1;
   const std::size_t row_axis = heads_in_front ? 1 : 0;
-  const std::size_t head = heads_in_columns ? first[1] * heads / shape[1] : heads_in_front ? first[0] : 0;
-  return Glimpse{head, {first[row_axis], shape[row_axis] / 2, shape[row_axis] - 1}};
+  const std::vector<std::size_t> rows = {first[row_axis], shape[row_axis] / 2, shape[row_axis] - 1};
+  if (heads_in_columns && call.inputs.has("wo")) return Glimpse{{}, rows};
+  return Glimpse{heads_in_columns ? first[1] * heads / shape[1] : heads_in_front ? first[0] : 0, rows};
 }
 
 using Faults = std::vector<std::shared_ptr<const AttentionMistake>>;
@@ -171,7 +174,7 @@ class Search {
     const std::optional<Trial> trial = committed(call_, some);
     if (!trial) return false;
     try {
-      if (glimpse_ && trial->differs_in_attention_only()) {
+      if (glimpse_ && trial->differs_in_attention_only(call_)) {
         const std::optional<Difference> away = glimpsed(trial->attention);
         if (away && !is_worth_a_run(some, *away)) return true;
       }
@@ -195,8 +198,9 @@ class Search {
     if (some.size() == 1 && (!nearest_ || nearer(explanation, *nearest_))) nearest_ = explanation;
   }
 
-  // How far a few rows of one head are away; nothing where they cannot be compared.
+  // How far a few rows are away; nothing where they cannot be compared.
   std::optional<Difference> glimpsed(const Faults& faults) {
+    if (!glimpse_->head) return glimpsed_behind_projection(faults);
     const Glimpsed glimpsed = glimpse_of_attention(*attention_, faults, *glimpse_);
     const std::string& name = found_.result;
     const auto heads = static_cast<std::size_t>(call_.number("heads", 1));
@@ -217,6 +221,19 @@ class Search {
     }
     if (name == "lse") return difference(own, {part.lse.begin(), part.lse.end()}, largest_);
     return difference(own, {grid.begin(), grid.end()}, largest_);
+  }
+
+  std::optional<Difference> glimpsed_behind_projection(const Faults& faults) const {
+    if (std::any_of(faults.begin(), faults.end(), [](const auto& fault) { return fault->output != nullptr; }))
+      return {};
+    const Glimpsed glimpsed = glimpse_of_attention(*attention_, faults, *glimpse_);
+    const Matrix output = matmul(glimpsed.part.output, call_.inputs.matrix("wo"));
+    std::vector<double> own;
+    for (const std::size_t row : glimpse_->rows) {
+      const auto begin = yours_.begin() + static_cast<std::ptrdiff_t>(row * output.shape(1));
+      own.insert(own.end(), begin, begin + static_cast<std::ptrdiff_t>(output.shape(1)));
+    }
+    return difference(own, {output.begin(), output.end()}, largest_);
   }
 
   // The caller's output as the heads would have given it, had these faults then put its elements where they

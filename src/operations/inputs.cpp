@@ -25,6 +25,12 @@ void Inputs::set(const std::string& name, Array array, const std::string& label)
   arrays_[name] = {std::make_shared<const Array>(std::move(array)), label.empty() ? "--" + name : label};
 }
 
+bool Inputs::shares_arrays_with(const Inputs& other) const {
+  return std::equal(
+      arrays_.begin(), arrays_.end(), other.arrays_.begin(), other.arrays_.end(),
+      [](const auto& a, const auto& b) { return a.first == b.first && a.second.array == b.second.array; });
+}
+
 std::string Inputs::labels() const {
   std::string all;
   for (const auto& [name, named] : arrays_) all += (all.empty() ? "" : ", ") + named.label;

@@ -23,6 +23,8 @@ class Inputs {
 
   bool has(const std::string& name) const { return arrays_.count(name) > 0; }
   const std::string& label(const std::string& name) const { return find(name).label; }
+  /// Whether both hold the same arrays, not only equal ones: neither changed one since it was copied.
+  bool shares_arrays_with(const Inputs& other) const;
   /// All labels, "--query q.npy, --key k.npy".
   std::string labels() const;
 

@@ -37,9 +37,10 @@ class Trial {
 
   /// Computes in place of the operation; false where another mistake does so already.
   bool compute_by(std::function<Results(const Trial&)> instead);
-  /// Whether all that is changed is in the attention that the operation is or contains.
-  bool differs_in_attention_only() const {
-    return !attention.empty() && !instead_ && afterwards.empty() && rope.empty();
+  /// Whether it differs from the call it was copied from in nothing but faults of an attention.
+  bool differs_in_attention_only(const Trial& from) const {
+    return !attention.empty() && !instead_ && afterwards.empty() && rope.empty() &&
+           session_ == from.session_ && inputs.shares_arrays_with(from.inputs);
   }
   /// The same call, computed by the operation itself; faults in its attention stay.
   Trial computed_plainly() const;

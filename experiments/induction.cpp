@@ -522,6 +522,8 @@ std::vector<RepeatedSequence> test_sequences_of(const Setting& s, std::size_t pe
 
 Report run(const Params& p, const Context& context) {
   Report report("Induction heads");
+  if (p.wire && !(p.ablate.empty() && p.save.empty() && p.load.empty()))
+    throw Error(ErrorKind::usage, "--wire trains nothing: leave out --ablate, --save and --load");
   const bool forget = context.breaks("forgotten-gradient");
   report.check({.id = "gradients",
                 .measured = worst_model_gradient_error(p.shape.positions, p.causal, context.rng(), forget),
@@ -534,6 +536,7 @@ Report run(const Params& p, const Context& context) {
   std::optional<StoredModel> loaded;
   if (!p.load.empty()) loaded = load_model(p.load);
   const Setting s = setting_of(p, context, loaded);
+  if (!p.ablate.empty()) parse_ablation(p.ablate, s.shape);  // refused before the training, not after it
   const std::vector<Generator> rngs =
       context.rng().spawn(6);  // each part draws the same whatever the others do
   const std::vector<RepeatedSequence> sequences = test_sequences_of(s, 0, rngs[0]);

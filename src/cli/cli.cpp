@@ -171,7 +171,8 @@ Outcome run(const Command& command, const std::vector<std::string>& arguments, c
 }
 
 Outcome dispatch(const std::vector<std::string>& arguments, const Environment& environment) {
-  if (arguments.empty()) return {.status = 2, .notes = program_help()};
+  if (arguments.empty())
+    wrong_use("a command is needed, such as attnlab attention; attnlab --help shows all of them");
   const std::string& first = arguments[0];
   if (first == "--help" || first == "-h") return {.output = program_help()};
   if (first == "--version") return {.output = version_text(environment)};

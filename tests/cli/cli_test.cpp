@@ -117,7 +117,10 @@ TEST_CASE("cli: help and version go to standard output") {
     CHECK_FALSE(outcome.output.empty());
     CHECK(outcome.notes.empty());
   }
-  CHECK(run_command({}).status == 2);
+  const Outcome bare = run_command({});
+  CHECK(bare.status == 2);
+  CHECK(bare.notes ==
+        "attnlab: a command is needed, such as attnlab attention; attnlab --help shows all of them\n");
 }
 
 TEST_CASE("cli: no line of help passes 80 columns") {

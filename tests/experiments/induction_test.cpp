@@ -92,3 +92,10 @@ TEST_CASE("induction: sizes that do not fit are refused with what would be right
   CHECK_THROWS_WITH_AS(run_experiment("induction", {{"period", "63"}}),
                        "period: 63 leaves nothing to predict in a length of 64; at most 62", Error);
 }
+
+TEST_CASE("induction: what cannot be taken out, or has no effect, is refused before the training") {
+  CHECK_THROWS_WITH_AS(run_experiment("induction", {{"ablate", "9.1"}}), "--ablate: 9 is outside [1, 2]",
+                       Error);
+  CHECK_THROWS_WITH_AS(run_experiment("induction", {{"wire", ""}, {"ablate", "1.1"}}),
+                       "--wire trains nothing: leave out --ablate, --save and --load", Error);
+}

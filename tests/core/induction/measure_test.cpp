@@ -45,6 +45,23 @@ TEST_CASE("measure: scores of a hand-made sequence follow their definitions") {
   CHECK(std::abs(scores.strict_induction - (1.0 / 3 + 1.0 / 4 + 1.0 / 5) / 3) < 1e-6);
 }
 
+TEST_CASE("measure: losses up to the first repeated token count as first and those after it as repeated") {
+  Generator rng(466);
+  const ModelWeights<float> weights = random_weights(tiny_shape(), rng);
+  const RepeatedSequence sequence = draw_sequence(rng, tiny_rule());
+  AttentionOnlyModel<float> model(tiny_shape());
+  model.forward(weights, sequence.tokens);
+  // The token at index `period` is the first of the copy: nothing before it tells that a copy begins.
+  double first = 0.0, repeated = 0.0;
+  const std::size_t last = sequence.tokens.size() - 1;
+  for (std::size_t token = 1; token <= last; ++token)
+    (token <= sequence.period ? first : repeated) += model.losses()[token - 1];
+  ThreadPool pool(1);
+  const Evaluation result = evaluate(tiny_shape(), weights, std::vector{sequence}, pool);
+  CHECK(std::abs(result.first_loss - first / static_cast<double>(sequence.period)) < 1e-12);
+  CHECK(std::abs(result.repeated_loss - repeated / static_cast<double>(last - sequence.period)) < 1e-12);
+}
+
 TEST_CASE("measure: silencing every head changes the predictions and no sequences are refused") {
   Generator rng(466);
   const ModelWeights<float> weights = random_weights(tiny_shape(), rng);

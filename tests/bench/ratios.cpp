@@ -15,12 +15,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -116,6 +118,8 @@ class Judge {
   double time_of(const Contestant& contestant) {
     constexpr double long_enough = 0.02;
     const bool alone = settings_.threads == 1;
+    // OpenBLAS's threads go on spinning for a while after their work, on a processor that is then not ours.
+    if (!alone) std::this_thread::sleep_for(std::chrono::milliseconds(200));
     for (std::size_t repeats = 1;; repeats *= 4) {
       const double wall = seconds(CLOCK_MONOTONIC);
       const double cpu = seconds(alone ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID);

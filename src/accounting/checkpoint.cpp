@@ -67,7 +67,7 @@ class Tensors {
     for (const std::string_view ending : {".weight", ".bias"}) {
       if (!role.ends_with(ending)) continue;
       suffix = ending;
-      role.resize(role.size() - ending.size());
+      role.erase(role.size() - ending.size());
     }
     const NameRule* rule = nullptr;
     if (!gated && role.ends_with("mlp.up")) {

@@ -37,11 +37,11 @@ struct OutputFile {
 
 /// What a command did: bytes for one destination, text for standard error, and the exit status.
 struct Outcome {
-  int status = 0;             ///< 0 done, 1 a claim or comparison failed
-  std::string output = {};    ///< written to `path`, whole or not at all
-  std::string path = "-";     ///< "-" is standard output
-  std::string notes = {};     ///< for standard error
-  ByteProducer produce = {};  ///< instead of `output`, for what is too large to hold
+  int status = 0;                      ///< 0 done, 1 a claim or comparison failed
+  std::string output = {};             ///< written to `path`, whole or not at all
+  std::string path = "-";              ///< "-" is standard output
+  std::string notes = {};              ///< for standard error
+  ByteProducer produce = {};           ///< instead of `output`, for what is too large to hold
   std::vector<OutputFile> files = {};  ///< written first, each whole or not at all
 };
 

@@ -44,7 +44,8 @@ TEST_CASE("scaling: stochastic claims give their standard error and are judged b
 TEST_CASE("scaling: undivided scores saturate and the claims notice") {
   const Report undivided = run_experiment("scaling", {{"d-k", "64"}}, 466, "undivided");
   CHECK(std::abs(undivided.find_check("unit-variance-64").measured - 64) < 6);
-  for (const char* id : {"unit-variance-64", "peak-sqrt-1024", "jacobian-sqrt-1024", "gradients-vanish-1024"}) {
+  for (const char* id :
+       {"unit-variance-64", "peak-sqrt-1024", "jacobian-sqrt-1024", "gradients-vanish-1024"}) {
     CAPTURE(id);
     CHECK_FALSE(undivided.find_check(id).passed());
   }

@@ -127,8 +127,8 @@ std::string bash_option_values(const std::vector<Place>& places) {
   }
   std::map<std::string, std::vector<std::string>> patterns_of;
   for (const auto& [spelling, uses] : uses_of) {
-    const bool everywhere = std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-      return use.is_flag == uses[0].is_flag && use.answer == uses[0].answer;
+    const bool everywhere = std::all_of(uses.begin(), uses.end(), [&first = uses[0]](const Use& use) {
+      return use.is_flag == first.is_flag && use.answer == first.answer;
     });
     for (const Use& use : uses) {
       if (use.is_flag) continue;

@@ -47,8 +47,8 @@ std::optional<Exhibit> shown_in(const Trial& call, const Mistake& mistake, bool 
   // Weights tell more of a mistake than what they mix.
   for (const bool weights_only : {true, false}) {
     for (const auto& [name, array] : right) {
-      const auto same =
-          std::find_if(wrong.begin(), wrong.end(), [&](const auto& one) { return one.first == name; });
+      const auto same = std::find_if(wrong.begin(), wrong.end(),
+                                     [&wanted = name](const auto& one) { return one.first == wanted; });
       if (weights_only != (name == "weights") || same == wrong.end()) continue;
       if (same->second.values.size() != array.values.size()) continue;
       if (difference(same->second.values, array.values).residual > 1e-4)

@@ -1,5 +1,5 @@
 # OpenBLAS and its Fortran runtime are linked into programs where their archives are there: loaded as shared libraries,
-# they double the time that attnlab takes to start. The sanitizers know the shared library by its name.
+# attnlab takes half as long again to start. The sanitizers know the shared library by its name.
 option(ATTNLAB_SHARED_BLAS "Load OpenBLAS as a shared library" OFF)
 find_library(OPENBLAS_ARCHIVE libopenblas.a)
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgfortran.a OUTPUT_VARIABLE fortran_archive

@@ -40,14 +40,16 @@ struct Diagnosis {
 /// The results that are numbers, by name; a single number has an empty shape.
 std::vector<std::pair<std::string, Array>> numeric_results(const Results& results);
 
-/// Compares `yours` with the result of that name, or with the first of the same number of elements where the
+/// Compares `given` with the result of that name, or with the first of the same number of elements where the
 /// name is empty, then commits the known mistakes, and if none of them fits, all pairs of them. A mistake is
 /// named only where it fits clearly better than the right answer. Numbers further off than their own
 /// precision explains match only where the same call with its arrays in 16 bits comes clearly nearer to them.
-/// `label` says where `yours` came from.
+/// Numbers within 16-bit rounding of the right ones match, unless one mistake gives them to the last bit that
+/// they store. Where no single mistake fits, each option that stands at its default is tried at its other
+/// values. An array of another shape is read as arranged_like() says. `label` says where `given` came from.
 /// Throws Error(usage) for a result that there is none of and Error(data) where the sizes differ, and what
 /// the operation throws.
-Diagnosis diagnose(const Trial& call, const std::string& result, const Array& yours,
+Diagnosis diagnose(const Trial& call, const std::string& result, const Array& given,
                    const std::string& label);
 
 }  // namespace attnlab

@@ -134,9 +134,52 @@ TEST_CASE("diagnose: names every mistake wherever it makes a difference") {
   }
 }
 
+namespace {
+
+constexpr double float32_rounding = 4e-6;
+
+// Those that compute in place of the operation, of which a call commits one, or that stand alone in theirs.
+const std::set<std::string> made_alone = {"learned-positions-from-1",
+                                          "learned-positions-one-less",
+                                          "positions-of-columns",
+                                          "nibbles-high-first",
+                                          "nibbles-unsigned",
+                                          "linear-denominator-missing",
+                                          "linear-denominator-without-query",
+                                          "linear-denominator-epsilon",
+                                          "linear-feature-relu",
+                                          "linear-feature-exp",
+                                          "linear-feature-elu",
+                                          "linear-feature-missing",
+                                          "linear-causal-missing",
+                                          "low-rank-shared-projection"};
+
+// Commits both and diagnoses the numbers; false where they cannot be made together or change nothing.
+bool diagnosed_together(const Trial& call, const Mistake* first, const Mistake* second) {
+  const auto results = wrong_numbers(call, {first, second});
+  if (results.empty()) return false;
+  const auto& [name, wrong] = results.front();
+  const std::vector<double> right = numbers(call.run(), name);
+  // What stays within the rounding of float32 is told as float32's arithmetic.
+  if (!differs(wrong, right) || difference(wrong.values, right).residual <= float32_rounding) return false;
+  CAPTURE(call.operation().name);
+  CAPTURE(first->name);
+  CAPTURE(second->name);
+  const Diagnosis found = diagnose(call, name, wrong, "yours");
+  CHECK_FALSE(found.matches);
+  // One mistake, or another setting, that gives the same numbers is told instead.
+  const bool alone =
+      !found.settings.empty() || (!found.explanations.empty() && found.explanations[0].mistakes.size() == 1);
+  CHECK((alone || names(found, {first, second})));
+  return true;
+}
+
+}  // namespace
+
 TEST_CASE("diagnose: names two mistakes at once") {
   Generator rng(SeedSequence{466});
   std::map<std::string, int> pairs_in;
+  std::set<std::string> seen;
   for (const Operation& operation : operations()) {
     std::vector<const Trial*> calls;
     for (const Trial& scene : all_scenes()) {
@@ -144,29 +187,34 @@ TEST_CASE("diagnose: names two mistakes at once") {
     }
     const std::vector<const Mistake*> known = mistakes_of(operation.name);
     if (calls.empty() || known.size() < 2) continue;
-    for (int draw = 0; draw < 400 && pairs_in[operation.name] < 25; ++draw) {
-      const Trial& call = *calls[rng.choice(calls.size(), 1)[0]];
-      const std::vector<std::size_t> chosen = rng.choice(known.size(), 2);
-      const Mistake* first = known[std::min(chosen[0], chosen[1])];
-      const Mistake* second = known[std::max(chosen[0], chosen[1])];
-      const auto results = wrong_numbers(call, {first, second});
-      if (first == second || results.empty()) continue;
-      const auto& [name, wrong] = results.front();
-      if (!differs(wrong, numbers(call.run(), name))) continue;
-      CAPTURE(operation.name);
-      CAPTURE(first->name);
-      CAPTURE(second->name);
-      const Diagnosis found = diagnose(call, name, wrong, "yours");
-      CHECK_FALSE(found.matches);
-      // One mistake that gives the same numbers is told instead.
-      const bool single = !found.explanations.empty() && found.explanations[0].mistakes.size() == 1;
-      CHECK((single || names(found, {first, second})));
+    const auto attempt = [&](const Trial& call, std::size_t one, std::size_t other) {
+      if (one == other) return;
+      const Mistake* first = known[std::min(one, other)];
+      const Mistake* second = known[std::max(one, other)];
+      if (!diagnosed_together(call, first, second)) return;
       ++pairs_in[operation.name];
+      seen.insert({first->name, second->name});
+    };
+    for (int draw = 0; draw < 400 && pairs_in[operation.name] < 25; ++draw) {
+      const std::vector<std::size_t> chosen = rng.choice(known.size(), 2);
+      attempt(*calls[rng.choice(calls.size(), 1)[0]], chosen[0], chosen[1]);
+    }
+    // And each mistake with the first one that it can be made together with on any of the inputs.
+    for (std::size_t n = 0; n < known.size(); ++n) {
+      for (std::size_t other = 0; other < known.size(); ++other) {
+        for (const Trial* call : calls) {
+          if (seen.count(known[n]->name) == 0) attempt(*call, n, other);
+        }
+      }
     }
   }
-  CHECK(pairs_in["attention"] == 25);
-  CHECK(pairs_in["block"] == 25);
-  CHECK(pairs_in["rope"] == 25);
+  CHECK(pairs_in["attention"] >= 25);
+  CHECK(pairs_in["block"] >= 25);
+  CHECK(pairs_in["rope"] >= 25);
+  for (const Mistake& mistake : mistakes()) {
+    CAPTURE(mistake.name);
+    CHECK(seen.count(mistake.name) != made_alone.count(mistake.name));
+  }
 }
 
 TEST_CASE("diagnose: the right answer is never accused in any precision") {

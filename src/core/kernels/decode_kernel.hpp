@@ -16,7 +16,7 @@ namespace {
 constexpr ptrdiff_t keys_at_a_time = 4;
 // Query heads that share a row while it is in registers, and vectors of a row of values at a time.
 constexpr int heads_at_a_time = lane_count == 16 ? 4 : 2;
-constexpr int columns_at_a_time = 4;
+constexpr ptrdiff_t columns_at_a_time = 4;
 // Keys and values of a block fill a third of the first-level cache each at most.
 constexpr ptrdiff_t longest_block = 64;
 constexpr ptrdiff_t block_floats = 4096;
@@ -162,7 +162,7 @@ inline void add_columns(const DecodeTask& task, const DecodeBlock<Element>& bloc
 #pragma GCC unroll 4
   for (int head = 0; head < heads; ++head) {
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
+    for (ptrdiff_t v = 0; v < vectors; ++v) {
       sum[head][v] = load(output + head * task.value_dim + column + v * lane_count);
     }
   }
@@ -182,7 +182,7 @@ inline void add_columns(const DecodeTask& task, const DecodeBlock<Element>& bloc
 #pragma GCC unroll 4
   for (int head = 0; head < heads; ++head) {
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
+    for (ptrdiff_t v = 0; v < vectors; ++v) {
       store(output + head * task.value_dim + column + v * lane_count, sum[head][v]);
     }
   }

@@ -429,7 +429,8 @@ std::vector<Quantity> score_size(const Architecture& a, const ParameterCount& co
       over_layers(a.main_stack(), [](const Layer& layer) { return Int128{layer.attention.heads}; });
   const Int128 model = times(one, all_heads);
   // The first T with all_heads T^2 above the weights.
-  Int128 crossover = static_cast<std::int64_t>(std::sqrt(static_cast<double>(count.total / all_heads)));
+  const double near = std::sqrt(static_cast<double>(count.total) / static_cast<double>(all_heads));
+  Int128 crossover = static_cast<std::int64_t>(near);
   while (times(all_heads, times(crossover, crossover)) > count.total && crossover > 0) --crossover;
   while (times(all_heads, times(crossover, crossover)) <= count.total) ++crossover;
   const std::string side = text(seq_len);

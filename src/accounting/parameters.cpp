@@ -135,7 +135,7 @@ Int128 layer_parameters(const std::vector<Weight>& weights) {
 Int128 prediction_module(const Architecture& a) {
   const Int128 d = a.d_model;
   const Int128 module = layer_parameters(layer_weights(a.main_stack().layers.back(), a.d_model)) +
-                        times(2 * d, d) + 3 * d + times(2 * a.vocab, d);
+                        times(2 * d, d) + 3 * d + times(2 * Int128{a.vocab}, d);
   return times(module, a.prediction_layers);
 }
 

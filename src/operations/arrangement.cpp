@@ -51,7 +51,7 @@ double away_from(const std::vector<double>& values, const Array& expected) {
 Arrangement arranged_like(const Array& expected, const Array& given) {
   const Shape shape = without_ones(given.shape);
   const Shape wanted = without_ones(expected.shape);
-  const Arrangement as_it_stands{{expected.shape, given.values}, ""};
+  Arrangement as_it_stands{{expected.shape, given.values}, ""};
   if (shape == wanted || wanted.size() != 2) return as_it_stands;
   Arrangement other;
   if (shape.size() == 3 && shape[1] == wanted[0] && shape[0] * shape[2] == wanted[1]) {

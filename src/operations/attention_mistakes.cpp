@@ -538,9 +538,7 @@ std::vector<Mistake> head_mistakes() {
 
 using HeadsChange = std::function<bool(const AttentionCall& call, HeadsOptions& heads)>;
 
-AttentionMistake given_to_heads(HeadsChange change) {
-  return {.heads = [change](AttentionCall& call, HeadsOptions& heads) { return change(call, heads); }};
-}
+AttentionMistake given_to_heads(HeadsChange change) { return {.heads = std::move(change)}; }
 
 AttentionMistake qk_normed(void (*change)(QkNorm& norm)) {
   return given_to_heads([change](const AttentionCall&, HeadsOptions& heads) {

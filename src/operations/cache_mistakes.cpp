@@ -14,11 +14,11 @@ namespace {
 
 using Commit = std::function<bool(Trial&)>;
 
-Commit computed_as(std::function<Results(const Trial&)> compute) {
+Commit computed_as(const std::function<Results(const Trial&)>& compute) {
   return [compute](Trial& trial) { return trial.compute_by(compute); };
 }
 
-Commit output_as(std::function<Matrix(const Trial&)> compute) {
+Commit output_as(const std::function<Matrix(const Trial&)>& compute) {
   return computed_as([compute](const Trial& call) { return Results{array_result("output", compute(call))}; });
 }
 
@@ -161,7 +161,7 @@ struct CodeFormula {
   double (*value)(double code, double low, double high, double bits);
 };
 
-Commit coded_as(std::string scheme, CodeFormula formula) {
+Commit coded_as(const std::string& scheme, CodeFormula formula) {
   return [scheme, formula](Trial& trial) {
     if (trial.option("scheme") != scheme) return false;
     return trial.compute_by([formula](const Trial& call) {
@@ -281,7 +281,7 @@ std::vector<Mistake> code_list() {
          Matrix bytes = packed_int4(codes);
          for (double& byte : bytes) {
            const auto whole = static_cast<unsigned>(byte);
-           byte = (whole % 16) * 16 + whole / 16;
+           byte = (whole & 15U) << 4U | whole >> 4U;
          }
          return Results{array_result("bytes", bytes),
                         array_result("unpacked", unpacked_int4(bytes, codes.shape(1)))};
@@ -453,7 +453,7 @@ std::vector<Mistake> other_list() {
 
 // --- counts
 
-Commit counted_as(std::function<Int128(const Trial&, Int128 right)> wrong) {
+Commit counted_as(const std::function<Int128(const Trial&, Int128 right)>& wrong) {
   return [wrong](Trial& trial) {
     trial.afterwards.push_back([wrong](const Trial& call, Results& results) {
       results[0].value = wrong(call, std::get<Int128>(results[0].value));

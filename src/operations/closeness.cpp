@@ -120,8 +120,8 @@ double rounded_to(const std::string& precision, double number) {
 
 std::string spread_of(const std::vector<bool>& differs, const std::vector<double>& distances,
                       const Shape& shape, std::size_t num_heads) {
-  const std::size_t columns = shape.empty() ? 1 : shape.back();
-  const std::size_t rows = differs.size() / std::max<std::size_t>(columns, 1);
+  const std::size_t columns = shape.empty() ? 1 : std::max<std::size_t>(shape.back(), 1);
+  const std::size_t rows = differs.size() / columns;
   const std::size_t head_dim = columns % num_heads == 0 ? columns / num_heads : columns;
   std::vector<bool> in_row(rows), in_column(columns), in_head(columns / head_dim);
   std::vector<double> of_row(rows);

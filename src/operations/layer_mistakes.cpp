@@ -19,12 +19,12 @@ using Commit = std::function<bool(Trial&)>;
 // --- changes that mistakes are made of
 
 /// An option that is one of two words, set to the other.
-Commit with_other(std::string name, std::string one, std::string other) {
+Commit with_other(const std::string& name, const std::string& one, const std::string& other) {
   return
       [name, one, other](Trial& trial) { return trial.set(name, trial.option(name) == one ? other : one); };
 }
 
-Commit with_swapped(std::string first, std::string second) {
+Commit with_swapped(const std::string& first, const std::string& second) {
   return [first, second](Trial& trial) {
     if (!trial.inputs.has(first) || !trial.inputs.has(second)) return false;
     const Array kept = trial.inputs.array(first);
@@ -34,7 +34,7 @@ Commit with_swapped(std::string first, std::string second) {
   };
 }
 
-Commit with_transposed(std::vector<std::string> names) {
+Commit with_transposed(const std::vector<std::string>& names) {
   return [names](Trial& trial) {
     for (const std::string& name : names) {
       const Matrix weight = trial.inputs.matrix(name);
@@ -46,7 +46,7 @@ Commit with_transposed(std::vector<std::string> names) {
 }
 
 /// An array filled with one number: a gain of 1 or a bias of 0 is one that is left out.
-Commit with_constant(std::string name, double value) {
+Commit with_constant(const std::string& name, double value) {
   return [name, value](Trial& trial) {
     if (!trial.inputs.has(name)) return false;
     const Shape shape = trial.inputs.array(name).shape;
@@ -56,7 +56,7 @@ Commit with_constant(std::string name, double value) {
 }
 
 /// The first result computed in another way.
-Commit computed_as(std::function<Matrix(const Trial&)> compute) {
+Commit computed_as(const std::function<Matrix(const Trial&)>& compute) {
   return [compute](Trial& trial) {
     return trial.compute_by(
         [compute](const Trial& call) { return Results{array_result("output", compute(call))}; });
@@ -186,7 +186,7 @@ const char* activation_option(const Trial& trial) {
 }
 
 // `right` is one activation, or "gelu*" for both forms of GELU.
-Commit activation_for(std::string right, std::string wrong) {
+Commit activation_for(const std::string& right, const std::string& wrong) {
   return [right, wrong](Trial& trial) {
     const char* option = activation_option(trial);
     const std::string given = trial.option(option);
@@ -430,7 +430,7 @@ std::vector<Mistake> block_mistakes() {
 bool renormalises(const Trial& trial) { return trial.option("no-renormalize").empty(); }
 
 // The routing with other logits behind the same experts.
-Commit routed_as(std::function<void(const Trial&, Matrix& logits, Routing&)> change) {
+Commit routed_as(const std::function<void(const Trial&, Matrix& logits, Routing&)>& change) {
   return [change](Trial& trial) {
     return trial.compute_by([change](const Trial& call) {
       Matrix logits = call.inputs.matrix("logits");

@@ -60,10 +60,10 @@ std::vector<Tick> linear_ticks(const AxisRange& range, std::size_t most) {
   const int step_exponent = decimal_exponent(step);
   const bool positional = largest < 1e6 && step_exponent >= -5;
   std::vector<Tick> ticks;
-  for (double i = first; i <= last; ++i) {
-    const double value = i * step;
+  for (int i = 0; first + i <= last; ++i) {
+    const double value = (first + i) * step;
     if (!std::isfinite(value)) continue;
-    if (i == 0) {
+    if (first + i == 0) {
       ticks.push_back({0.0, "0"});
     } else if (positional) {
       ticks.push_back({value, fmt::format("{:.{}f}", value, std::max(0, -step_exponent))});

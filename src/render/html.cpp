@@ -60,6 +60,7 @@ std::string verdict_counts(const std::vector<Check>& checks) {
   std::map<Verdict, std::size_t> counts;
   for (const Check& check : checks) ++counts[check.verdict()];
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [verdict, count] : counts)
     parts.push_back(fmt::format("{} {}", count, verdict_text(verdict)));
   return fmt::format("{}: {}", count_of(checks.size(), "claim"), fmt::join(parts, ", "));

@@ -73,7 +73,7 @@ std::string json_of(const Variant& value) {
 // An object with one member a line, indented by `depth` levels.
 class ObjectText {
  public:
-  explicit ObjectText(int depth) : depth_(depth) {}
+  explicit ObjectText(std::size_t depth) : depth_(depth) {}
   void add(std::string_view key, const std::string& value) {
     text_ += text_.empty() ? "{\n" : ",\n";
     text_ += std::string(2 * (depth_ + 1), ' ') + json_string(key) + ": " + value;
@@ -87,7 +87,7 @@ class ObjectText {
   std::string text_;
 };
 
-std::string table_object(const Table& table, int depth) {
+std::string table_object(const Table& table, std::size_t depth) {
   ObjectText object(depth);
   object.add("title", json_string(table.title));
   std::string columns;

@@ -335,7 +335,7 @@ std::string array_text(std::span<const T> values, const Shape& shape, const Prin
 template <class Real>
 std::string scalar_text(Real value) {
   if (!std::isfinite(value)) return non_finite_text(value);
-  const std::string text = number_text(value, std::chars_format::scientific);
+  std::string text = number_text(value, std::chars_format::scientific);
   const double magnitude = std::abs(value);
   if (magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e16)) return text;
   const Scientific number = split_at_exponent(text);

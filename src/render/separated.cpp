@@ -18,10 +18,11 @@ std::string csv_field(const std::string& text) {
 }
 
 // tsv has no quotes: what would break a line or a field becomes a blank.
-std::string tsv_field(std::string text) {
+std::string tsv_field(const std::string& text) {
+  std::string field = text;
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-  return text;
+      field.begin(), field.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  return field;
 }
 
 // An array as `op` and `convert` write it: a line for each row, no header, a vector as one row.
@@ -36,7 +37,7 @@ std::string plain_grid(const Grid& grid, char separator) {
 }
 
 std::string separated(const Result& result, const RenderOptions& options, char separator,
-                      std::string (*field)(std::string)) {
+                      std::string (*field)(const std::string&)) {
   if (options.plain_grid) {
     if (const Grid* grid = chosen_grid(result, options.table)) return plain_grid(*grid, separator);
   }
@@ -60,7 +61,7 @@ std::string separated(const Result& result, const RenderOptions& options, char s
 }  // namespace
 
 std::string render_csv(const Result& result, const RenderOptions& options) {
-  return separated(result, options, ',', [](std::string text) { return csv_field(text); });
+  return separated(result, options, ',', csv_field);
 }
 
 std::string render_tsv(const Result& result, const RenderOptions& options) {

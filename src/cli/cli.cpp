@@ -64,7 +64,7 @@ std::vector<std::string> join_values(const std::vector<std::string>& arguments, 
       const std::string& value = arguments[++i];
       if (value.empty()) wrong_use(fmt::format("{}: its value is empty", argument));
       const bool is_short = argument[1] != '-';
-      joined.push_back(argument + (is_short ? "" : "=") + value);
+      joined.push_back(fmt::format("{}{}{}", argument, is_short ? "" : "=", value));
       continue;
     }
     refuse_value_of_flag(options, argument);
@@ -190,7 +190,6 @@ int exit_status(ErrorKind kind) {
     case ErrorKind::usage:
       return 2;
     case ErrorKind::data:
-      return 3;
     case ErrorKind::io:
       return 3;
     case ErrorKind::fault:

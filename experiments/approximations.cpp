@@ -141,7 +141,7 @@ double window_pairs(const Params& p) {
 double strided_pairs(const Params& p) {
   double pairs = 0;
   for (std::size_t i = 0; i < p.seq_len; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) pairs += i - j < p.stride || (i - j) % p.stride == 0 ? 1 : 0;
+    for (std::size_t j = 0; j <= i; ++j) pairs += (i - j) % p.stride == 0 || i - j < p.stride ? 1 : 0;
   }
   return pairs;
 }

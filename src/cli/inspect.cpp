@@ -30,7 +30,7 @@ std::string printed(const TypedArray& array, const PrintOptions& options) {
   Printed* next = values.get();
   for_each_element<Element>(array, [&](Element element) {
     if constexpr (std::is_integral_v<Element>) {
-      *next++ = static_cast<Printed>(element);
+      *next++ = static_cast<Printed>(element);  // NOLINT(bugprone-signed-char-misuse): an int8 is a number
     } else {
       *next++ = static_cast<Printed>(element_to_double(element));
     }

@@ -54,6 +54,7 @@ Table empty_claims_table() {
 Report verify_report(const VerifyCall& call, const std::vector<const Experiment*>& chosen,
                      const Environment& environment) {
   std::vector<ExperimentRun> runs;
+  runs.reserve(chosen.size());
   for (const Experiment* experiment : chosen) runs.push_back({.experiment = experiment});
   run_side_by_side(runs, call.settings, environment);
   Report report("Claims of the lesson");

@@ -79,7 +79,9 @@ struct FlashWork {
 /// Error(usage) when the processor lacks the instruction set or memory is short. Accuracy: 5e-7
 /// absolute on standard normal inputs, 1e-6 in the first rows of causal ones, as these average little. The
 /// bits are the same for any number of threads, any block_queries, and for avx2 and avx512; sse2 has no fused
-/// multiply-add and differs in the last ones. Milakov and Gimelshein 2018; Dao et al. 2022, section 3.1.
+/// multiply-add and amx sums in another order, so theirs differ in the last ones. With amx, inputs with a
+/// number that is neither 0 nor of a magnitude from 2^-60 to 2^60 are computed with avx512. Milakov and
+/// Gimelshein 2018; Dao et al. 2022, section 3.1.
 FlashWork flash_attention(const FlashInputs& inputs, HeadView<float> output, const FlashOptions& options,
                           ThreadPool& threads, std::span<float> log_sum_exp = {});
 

@@ -4,6 +4,8 @@ namespace attnlab {
 
 const KernelTable& kernels_of(InstructionSet set) {
   switch (set) {
+    case InstructionSet::amx:
+      return amx_kernels;
     case InstructionSet::avx512:
       return avx512_kernels;
     case InstructionSet::avx2:

@@ -36,7 +36,8 @@ struct FlashTask {
 struct FlashTaskWork {
   long long scores = 0;  ///< pairs of query and key that were computed, hidden ones in edge tiles included
   long long key_value_rows =
-      0;  ///< rows of key and value fetched from memory, once for each block of queries
+      0;              ///< rows of key and value fetched from memory, once for each block of queries
+  bool exact = true;  ///< false where the set is not exact for such numbers: the output is then meaningless
 };
 
 /// One piece of attention of one new token to a cache: the query heads of one kv head, and the keys
@@ -82,6 +83,7 @@ struct KernelTable {
 extern const KernelTable sse2_kernels;
 extern const KernelTable avx2_kernels;
 extern const KernelTable avx512_kernels;
+extern const KernelTable amx_kernels;
 
 /// The table of a set that this processor supports.
 const KernelTable& kernels_of(InstructionSet set);

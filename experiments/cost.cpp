@@ -292,7 +292,7 @@ void check_score_matrix(Report& report, const Context& context) {
                 .relation = Relation::at_least,
                 .expected = 100});
   const Int128 tables =
-      context.breaks("no-positions") ? gpt2.count.embedding - 1024 * 768 : gpt2.count.embedding;
+      context.breaks("no-positions") ? gpt2.count.embedding - Int128{1024} * 768 : gpt2.count.embedding;
   report.check({.id = "embeddings", .measured = static_cast<double>(tables), .expected = 39383808});
 }
 

@@ -342,7 +342,7 @@ struct Projections {
 std::vector<double> next_output(const Matrix& known, const Projections& w, Matrix* cached_key,
                                 Matrix* cached_value, const Context& context, StepWork& work) {
   const auto product = [&](const Matrix& a, const Matrix& b, Transpose transpose_b = Transpose::no) {
-    const Matrix result = matmul(a, b, Transpose::no, transpose_b);
+    Matrix result = matmul(a, b, Transpose::no, transpose_b);
     work.multiply_adds += static_cast<std::int64_t>(result.size() * a.shape(1));
     return result;
   };

@@ -107,9 +107,10 @@ void measure(Report& report, Table& table, const Params& p, std::size_t seq_len,
   const std::size_t step = context.breaks("leaps") ? 3 : 1;
   const Mask previous = window_mask(seq_len, step);
   const Mask window = window_mask(seq_len, p.window * (context.breaks("leaps") ? 2 : 1));
-  const std::size_t attention = longest_path(seq_len, [&](std::size_t) { return whole; });
-  const std::size_t recurrence = longest_path(seq_len, [&](std::size_t) { return previous; });
-  const std::size_t windowed = longest_path(seq_len, [&](std::size_t) { return window; });
+  const auto in_every_layer = [](const Mask& mask) { return [&mask](std::size_t) { return mask; }; };
+  const std::size_t attention = longest_path(seq_len, in_every_layer(whole));
+  const std::size_t recurrence = longest_path(seq_len, in_every_layer(previous));
+  const std::size_t windowed = longest_path(seq_len, in_every_layer(window));
   const bool undilated = context.breaks("undilated");
   std::size_t dilation = 1;
   const std::size_t convolution = longest_path(seq_len, [&](std::size_t layer) {

@@ -125,6 +125,7 @@ void add_wavelengths(Report& report, const Params& p, const Context& context) {
       {{"pair"}, {"none"}, {"linear"}, {"ntk"}, {"dynamic"}, {"yarn"}, {"llama3"}, {"trained_length"}}};
   const double length = p.factor * static_cast<double>(p.trained_length);
   std::vector<Rope> ropes;
+  ropes.reserve(kinds.size());
   for (const auto& [name, kind] : kinds) ropes.push_back(scaled_rope(p, kind, p.factor, length, context));
   for (std::size_t pair = 0; pair < p.head_dim / 2; ++pair) {
     std::vector<Cell> row{static_cast<std::int64_t>(pair)};

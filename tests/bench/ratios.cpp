@@ -27,6 +27,7 @@
 
 #include <fmt/format.h>
 
+#include "core/blas.hpp"
 #include "core/error.hpp"
 #include "core/kernels/cached_attention.hpp"
 #include "core/kernels/flash_attention.hpp"
@@ -35,8 +36,6 @@
 #include "core/kernels/textbook_attention.hpp"
 #include "core/random/seed_sequence.hpp"
 #include "core/random/ziggurat.hpp"
-
-extern "C" void openblas_set_num_threads(int count);
 
 namespace attnlab {
 namespace {
@@ -413,7 +412,7 @@ int run(const std::vector<std::string>& arguments) {
     return 0;
   }
   const Settings settings = settings_of(arguments);
-  openblas_set_num_threads(static_cast<int>(settings.threads));
+  set_blas_threads(settings.threads);
   Judge judge(settings);
   judge_products(judge, settings);
   if (!settings.instruction_set) {

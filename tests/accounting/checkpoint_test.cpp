@@ -220,7 +220,11 @@ TEST_CASE("checkpoint: prefixes and old names of norms and known buffers do not 
     const std::size_t at = tensor.name.find("LayerNorm.weight");
     if (at != std::string::npos) tensor.name = tensor.name.substr(0, at) + "LayerNorm.gamma";
   }
-  CHECK(compare_checkpoint(bert, older).agrees());
+  older.push_back({"cls.predictions.decoder.bias", {30522}});
+  const CheckpointComparison of_bert = compare_checkpoint(bert, older);
+  CHECK(of_bert.agrees());
+  REQUIRE(of_bert.extra.size() == 1);
+  CHECK(of_bert.extra[0].reason == "a copy of the output bias");
 }
 
 TEST_CASE("checkpoint: the header of a file of any number type is read without its data") {

@@ -137,6 +137,13 @@ TEST_CASE("accounting: a bad config gets one line with file and key and rule") {
   CHECK(error_of(R"({"model_type": "roberta", "architectures": ["RobertaForPreTraining"]})") ==
         "c.json: architectures: the class RobertaForPreTraining of roberta is not counted; one like "
         "RobertaForMaskedLM is");
+  CHECK(error_of(small_with("rope_scaling", "\"linear\"")) ==
+        "c.json: rope_scaling: an object with rope_type and factor is needed");
+  CHECK(error_of(
+            R"({"model_type": "albert", "num_hidden_layers": 12, "vocab_size": 30000, "embedding_size": 128,
+    "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "max_position_embeddings": 512,
+    "type_vocab_size": 2, "num_hidden_groups": 5, "inner_group_num": 1})") ==
+        "c.json: num_hidden_groups: 5 groups do not divide 12 layers");
   CHECK(error_of("[1]") == "c.json: an array where a config is an object");
   CHECK(error_of(small_with("model_type", "7")) == "c.json: model_type: a number where a string is needed");
 }
@@ -225,11 +232,35 @@ TEST_CASE("accounting: windows follow layer_types or the pattern of the class") 
       R"({"model_type": "gemma2", "hidden_size": 64, "num_hidden_layers": 2, "intermediate_size": 128,)";
   CHECK(error_of(start + R"("layer_types": ["full_attention"]})") ==
         "c.json: layer_types: a list of 1 for 2 layers; one type each is needed");
+  CHECK(error_of(start + R"("layer_types": []})") ==
+        "c.json: layer_types: a list with a type for each layer is needed");
   CHECK(error_of(start + R"("layer_types": ["full_attention", "linear_attention"]})") ==
         "c.json: layer_types: layer 1 is linear_attention; sliding_attention and full_attention are counted");
 }
 
+TEST_CASE("accounting: layers without experts are those listed") {
+  const auto with = [](const std::string& plain) {
+    return R"({"model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 4, "head_dim": 16, "intermediate_size": 128, "moe_intermediate_size": 32,
+      "num_experts": 4, "num_experts_per_tok": 2, "vocab_size": 100, "mlp_only_layers": )" +
+           plain + "}";
+  };
+  // A router of 256 and experts of 4 * 6144, or a gated MLP of 3 * 64 * 128 = 24576.
+  CHECK(total(read(with("[]"))) == "95616");
+  CHECK(total(read(with("[1]"))) == "95360");
+  CHECK(total(read(with("[0, 1]"))) == "95104");
+  CHECK(error_of(with("[2]")) == "c.json: mlp_only_layers: each entry is a layer from 0 to 1");
+  CHECK(error_of(with("[\"0\"]")) == "c.json: mlp_only_layers: each entry is a layer from 0 to 1");
+  CHECK(error_of(with("0")) == "c.json: mlp_only_layers: a list of layers is needed");
+  WhatIf shorter;
+  shorter.layers = 1;
+  CHECK(read(with("[1]"), {.as = "", .what_if = shorter}).architecture.main_stack().layers.size() == 1);
+}
+
 TEST_CASE("accounting: one size of a real model can be changed") {
+  WhatIf longer;
+  longer.positions = 77;
+  CHECK(embedded_model("llama-3-8b", {.as = "", .what_if = longer}).architecture.max_positions == 77);
   WhatIf tall;
   tall.layers = 13;
   CHECK(total(embedded_model("gpt2", {.as = "", .what_if = tall})) == "131527680");  // 124439808 + 7087872

@@ -146,6 +146,10 @@ TEST_CASE("parameters: larger members of the families have their published total
       total_of(R"({"model_type": "falcon", "vocab_size": 50304, "hidden_size": 2048, "num_hidden_layers": 24,
     "num_attention_heads": 32, "parallel_attn": false, "bias": true, "multi_query": false,
     "alibi": true})") == "1311625216");
+  CHECK(
+      total_of(R"({"model_type": "falcon", "vocab_size": 65024, "hidden_size": 8192, "num_hidden_layers": 60,
+    "num_attention_heads": 128, "num_kv_heads": 8, "new_decoder_architecture": true, "bias": false,
+    "parallel_attn": true, "alibi": false})") == "41303293952");
   CHECK(total_of(R"({"model_type": "bart", "vocab_size": 50265, "d_model": 1024, "encoder_layers": 12,
     "decoder_layers": 12, "encoder_attention_heads": 16, "decoder_attention_heads": 16, "encoder_ffn_dim": 4096,
     "decoder_ffn_dim": 4096, "max_position_embeddings": 1024})") == "406291456");
@@ -170,6 +174,7 @@ TEST_CASE("parameters: what files and hub pages show instead of the total") {
   CHECK(stored("gpt-j-6b", "8 shards") == "6053381344");
   CHECK(stored("whisper-tiny", "buffer") == "37184640");
   CHECK(stored("gpt2", "causal mask") == "137022720");
+  CHECK(stored("pythia-160m", "causal mask") == "212654592");  // 162322944 + 12 * 2048^2
   CHECK(stored("deepseek-v3", "FP8") == "684531386000");
 }
 
@@ -187,4 +192,6 @@ TEST_CASE("parameters: the width of a gated MLP") {
   CHECK(swiglu_width(5120, 256) == 13824);
   CHECK(swiglu_width(1, 1) == 2);
   CHECK_THROWS_WITH_AS(swiglu_width(0, 256), "d_model must be at least 1, not 0", Error);
+  CHECK_THROWS_WITH_AS(swiglu_width(INT64_MAX, 1), "the width is beyond 63 bits: choose a smaller d_model",
+                       Error);
 }

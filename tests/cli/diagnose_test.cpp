@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "io/writer.hpp"
 #include "support/run.hpp"
 #include "support/scratch.hpp"
 
@@ -97,6 +98,69 @@ TEST_CASE("diagnose command: a mistake that is not known suggests the nearest") 
   CHECK(outcome.notes ==
         "attnlab: --show scale-misssing: there is no mistake of that name: did you mean scale-missing? "
         "diagnose --list shows all\n");
+}
+
+TEST_CASE("diagnose command: what is not a known mistake is said in words") {
+  const Files files;
+  const auto output = [&](const char* yours) {
+    const Outcome outcome = run_command(files.attention(files.scratch.file("y.json", yours)));
+    CHECK(outcome.status == 1);
+    return outcome.output;
+  };
+  const auto ends = [](const std::string& text, const std::string& end) {
+    return text.ends_with(end + "\n");
+  };
+  CHECK(ends(output("[[1, 0], [0.3302384506733431, 0.6697615493266569]]"),
+             "Your numbers are right for another setting: --causal"));
+  CHECK(ends(output("[[5, 6], [7, 9]]"), "No known mistake gives these numbers, alone or with another."));
+  const std::string gap = output("[[0.6697615493266569, \"NaN\"], [0.3302384506733431, 0.6697615493266569]]");
+  CHECK(gap.find("\n1 of yours is NaN or infinite where the right ones are finite; all others match\n") !=
+        std::string::npos);
+  const std::string gaps = output("[[5, \"NaN\"], [\"Infinity\", 6]]");
+  CHECK(gaps.find(
+            "\n2 of yours are NaN or infinite where the right ones are finite; others differ as well\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("diagnose command: on the arrays of the file offered the right answer and each mistake are told") {
+  const Files files;
+  const std::string tell = files.scratch.path("tell.safetensors");
+  const Outcome first =
+      run_command(files.attention(files.scratch.file("y.json", right), {"--causal", "--discriminate", tell}));
+  CHECK(first.status == 1);
+  CHECK(first.output.find("mask-multiplied: ") != std::string::npos);
+  CHECK(first.output.find("causal-missing: ") != std::string::npos);
+  std::vector<std::string> arrays;
+  std::string words;
+  for (const std::string name : {"query", "key", "value"}) {
+    arrays.insert(arrays.end(), {"--" + name, tell + ":" + name});
+    words += " --" + name + " " + tell + ":" + name;
+  }
+  CHECK(
+      first.output.ends_with("\n" + tell +
+                             " holds arrays on which these explanations differ: compute your result on them, "
+                             "then\n  attnlab diagnose attention" +
+                             words + " --causal --result output --yours YOURS\n"));
+  REQUIRE(first.files.size() == 1);
+  CHECK(first.files[0].path == tell);
+  write_output(tell, first.files[0].produce);
+
+  const auto call = [&](std::vector<std::string> start, const std::vector<std::string>& end) {
+    start.insert(start.end(), arrays.begin(), arrays.end());
+    start.insert(start.end(), end.begin(), end.end());
+    return run_command(start);
+  };
+  const auto diagnosed = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> end = options;
+    end.insert(end.end(), {"--format", "csv", "--table", "output"});
+    const std::string yours = files.scratch.file("y.csv", call({"op", "attention"}, end).output);
+    return json::parse(
+        call({"diagnose", "attention"}, {"--causal", "--yours", yours, "--format", "json"}).output);
+  };
+  CHECK(diagnosed({"--causal"})["matches"] == true);
+  const json missing = diagnosed({});
+  CHECK(missing["mistakes"].size() == 1);
+  CHECK(missing["mistakes"][0]["name"] == "causal-missing");
 }
 
 TEST_CASE("diagnose command: a file is offered that tells explanations apart") {

@@ -215,6 +215,53 @@ TEST_CASE("op: what is missing or wrong is one line that names it") {
           "op rope-frequencies: rotary width 3 does not split into pairs: an even width of at least 2 does");
   refused({"op", "sinusoidal", "--seq-len", "100000000000000000000"}, 2,
           "--seq-len: 100000000000000000000 is outside [1, 9223372036854775807]");
+  refused({"op", "atention"}, 2, "attnlab op atention is unknown: did you mean attention? see attnlab op");
+  refused({"op", "kv-quantize", "--x", x, "--scheme", "symmetric", "--bits", "1"}, 2,
+          "--bits: 1 leaves symmetric codes no level but 0: give at least 2");
+  const std::string three = scratch.file("three.json", "[1, 2, 3]");
+  const std::string ones = scratch.file("ones.json", "[1, 1, 1]");
+  const auto attention = [&](const std::vector<std::string>& more, const std::string& text) {
+    std::vector<std::string> words{"op", "attention", "--query", x, "--key", x, "--value", x};
+    words.insert(words.end(), more.begin(), more.end());
+    refused(words, 3, text);
+  };
+  attention({"--rope", "half", "--q-pos", three}, "--q-pos " + three + ": 3 positions for 2 rows");
+  attention({"--key-padding", ones}, "--key-padding " + ones + ": length 3 where there are 2 keys");
+  attention({"--mask", ones},
+            "--mask " + ones + ": shape [1, 3] where [queries, keys] = [2, 2] was expected");
+  attention({"--dropout", "0.5", "--dropout-keep", x}, "--dropout-keep " + x + ": 2 is neither 0 nor 1");
+  attention({"--alibi", "--bias", wide},
+            "bias: shape [1, 3] where [queries, keys] = [2, 2] was expected (--bias " + wide + ", --key " +
+                x + ", --query " + x + ", --value " + x + ")");
+  refused({"op", "rope-score", "--query", x, "--key", x, "--pairs", x}, 3,
+          "query [2, 2] and key [2, 2]: one row of equal width each was expected (--key " + x + ", --pairs " +
+              x + ", --query " + x + ")");
+  const std::string row = scratch.file("row.json", "[[1, 2]]");
+  refused({"op", "rope-score", "--query", row, "--key", row, "--pairs", wide}, 3,
+          "--pairs " + wide + ": shape [1, 3] where [n, 2] was expected, a query and a key position a row");
   CHECK(run_command({"op", "lookup", "--query", "-", "--keys", "-", "--values", "-", "--input-format", "csv"})
             .notes == "attnlab: standard input can be read for one array: give files for the others\n");
+}
+
+TEST_CASE("op: integers are those of NumPy") {
+  // numpy.random.default_rng(466).integers(-3, 4, 6), NumPy 1.24
+  const Outcome outcome = run_command(
+      {"op", "rng", "--seed", "466", "--integers", "6", "--low", "-3", "--high", "4", "--format", "json"});
+  CHECK(json::parse(outcome.output)["integers"] == json({0, -2, 0, -1, 1, 1}));
+}
+
+TEST_CASE("op: the fast kernels take the nearer end of two windows") {
+  const Scratch scratch;
+  const std::string x = scratch.file("x.json", "[[1, 2], [3, 4], [5, 7]]");
+  const auto output = [&](const std::vector<std::string>& windows) {
+    std::vector<std::string> words{"op",      "attention", "--query", x,         "--key",    x,
+                                   "--value", x,           "--dtype", "float32", "--format", "json"};
+    words.insert(words.end(), windows.begin(), windows.end());
+    return json::parse(run_command(words).output)["output"];
+  };
+  const json itself = json::parse("[[1, 2], [3, 4], [5, 7]]");
+  CHECK(output({"--window", "1"}) == itself);
+  CHECK(output({"--window", "3", "--window-left", "0"}) == itself);
+  CHECK(output({"--window", "1", "--window-left", "2"}) == itself);
+  CHECK(output({"--window", "2"}) != itself);
 }

@@ -103,6 +103,8 @@ TEST_CASE("kv_cache: page tables that do not fit are refused") {
                        "a length of 9 does not fit a block table of 2 blocks of 4 tokens", Error);
   CHECK_THROWS_WITH_AS(paged_attention(query, pool, pool, {0, 2}, 4, 5),
                        "the block table names block 2 of a pool of 2: whole numbers from 0 name one", Error);
+  CHECK_THROWS_WITH_AS(paged_attention(query, pool, {zeros(4, 1)}, {0}, 4, 1),
+                       "pools of 2 key blocks and 1 value blocks do not belong together", Error);
   CHECK_THROWS_AS(paged_attention(query, pool, pool, {-1}, 4, 1), Error);
   CHECK_THROWS_AS(paged_attention(query, pool, pool, {0.5}, 4, 1), Error);
   CHECK_THROWS_WITH_AS(paged_attention(query, pool, pool, {0, 1}, 2, 3),

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "accounting/checkpoint.hpp"
 #include "core/error.hpp"
@@ -172,6 +173,23 @@ TEST_CASE("params: stored tensors are compared with the derived ones") {
   CHECK(bad.output.find("transformer.ln_f.bias") != std::string::npos);
   CHECK(bad.output.find("surprise") != std::string::npos);
   CHECK(bad.output.find("[15, 8]") != std::string::npos);
+  const TemporaryFile no_header("model.safetensors", "1234");
+  const Outcome spoilt = run_command({"params", "--config", config.path(), "--weights", no_header.path()});
+  CHECK(spoilt.status == 3);
+  CHECK(spoilt.notes == "attnlab: " + no_header.path() +
+                            ": 4 bytes; a safetensors file begins with 8 bytes of header length\n");
+}
+
+TEST_CASE("params: a config in a file is compared like an embedded model") {
+  const TemporaryFile config("c.json", std::string(embedded_file("models/gpt2.json")));
+  const Outcome outcome =
+      run_command({"params", "--model", "gpt2-medium", "--compare", config.path(), "--format", "json"});
+  CHECK(outcome.status == 0);
+  const auto columns = nlohmann::json::parse(outcome.output)["tables"]["compare"]["columns"];
+  CHECK(columns[0]["data"][0] == "total");
+  CHECK(columns[1]["data"][0] == 354823168);
+  CHECK(columns[2]["name"] == config.path());
+  CHECK(columns[2]["data"][0] == 124439808);
 }
 
 TEST_CASE("params: the sizes as read") {

@@ -3,7 +3,11 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <fstream>
+#include <thread>
 
 #include "core/error.hpp"
 #include "io/npy.hpp"
@@ -63,16 +67,18 @@ TEST_CASE("array file: a file that cannot be read is named with the reason") {
 }
 
 TEST_CASE("array file: FILE:NAME picks a tensor") {
+  const Scratch scratch;
   const std::string two = case_file("two.safetensors");
   CHECK(read_array(two + ":b").values == Values{0.5, -0.25});
   CHECK(read_array(two + ":a").shape == Shape{2, 2});
   CHECK(complaint(two + ":c", ErrorKind::data) == two + ": there is no tensor 'c'; there are 2: 'b', 'a'");
   CHECK(complaint(two, ErrorKind::data) == two + ": it holds 2 tensors; pick one with FILE:NAME: 'b', 'a'");
   CHECK(read_tensors(two).tensors.size() == 2);
+  const std::string none = scratch.file("none.safetensors", std::string("\2\0\0\0\0\0\0\0{}", 10));
+  CHECK(complaint(none, ErrorKind::data) == none + ": there is no tensor in it");
   const std::string npy = case_file("same.npy");
   CHECK(complaint(npy + ":a", ErrorKind::data) ==
         npy + ": it holds one array without a name; ':a' picks a tensor of a .safetensors file only");
-  const Scratch scratch;
   const SafeTensors content{{{"x:y", to_typed(Array{{1}, {7}})}}, {}};
   std::string bytes;
   write_safetensors(content, [&](std::string_view piece) { bytes += piece; });
@@ -92,6 +98,19 @@ TEST_CASE("array file: standard input is read to its end") {
   ::close(saved);
   ::close(file);
   CHECK(array.values == Values{1, 2, 3, 4});
+}
+
+TEST_CASE("array file: a stream of unknown length is read to its end") {
+  const Scratch scratch;
+  const std::string path = scratch.path("pipe");
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += "1,2\n";
+  std::thread writer([&] { std::ofstream(path) << text; });
+  const Array array = read_array(path, {ArrayFormat::csv, {}});
+  writer.join();
+  CHECK(array.shape == Shape{200000, 2});
+  CHECK(array.values.back() == 2);
 }
 
 TEST_CASE("array file: a large file is mapped and not copied") {

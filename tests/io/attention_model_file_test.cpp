@@ -1,3 +1,5 @@
+#include <functional>
+
 #include <doctest/doctest.h>
 
 #include "core/error.hpp"
@@ -52,4 +54,40 @@ TEST_CASE("attention model file: another file is refused with what is missing") 
           .c_str(),
       Error);
   CHECK_THROWS_AS(load_model(folder.path("none.safetensors")), Error);
+}
+
+TEST_CASE("attention model file: each fault of its metadata and tensors is named") {
+  const Scratch folder;
+  const std::string path = folder.path("model.safetensors");
+  save_model(path, small_shape(), ModelWeights<float>(small_shape()));
+  const auto complaint = [&](const std::function<void(SafeTensors&)>& spoil) -> std::string {
+    SafeTensors file = parse_safetensors(read_bytes(path), path);
+    spoil(file);
+    const std::string other = folder.path("other.safetensors");
+    write_output(other, [&](const ByteSink& sink) { write_safetensors(file, sink); });
+    try {
+      load_model(other);
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      const std::string end = "; a file that induction --save wrote is needed";
+      CHECK(error.kind() == ErrorKind::data);
+      CHECK(text.starts_with(other + ": "));
+      CHECK(text.ends_with(end));
+      return text.substr(other.size() + 2, text.size() - other.size() - 2 - end.size());
+    }
+    return "accepted";
+  };
+  const auto with = [&](const std::string& key, const std::string& value) {
+    return complaint([&](SafeTensors& file) {
+      for (auto& [name, text] : file.metadata)
+        if (name == key) text = value;
+    });
+  };
+  CHECK(complaint([](SafeTensors&) {}) == "accepted");
+  CHECK(complaint([](SafeTensors& file) { file.metadata.clear(); }) == "no metadata vocabulary");
+  CHECK(with("causal", "yes") == "metadata causal is yes and not true or false");
+  CHECK(with("positions", "sinusoidal") == "positions sinusoidal are unknown");
+  CHECK(with("num_heads", "3") == "heads: 3 do not divide a d_model of 8");
+  CHECK(with("vocabulary", "7") == "token_embedding has shape [6, 8] and not [7, 8]");
+  CHECK(complaint([](SafeTensors& file) { file.tensors.pop_back(); }) == "no tensor unembedding");
 }

@@ -122,6 +122,54 @@ TEST_CASE("figures: small multiples are one panel for each value") {
   CHECK(nlohmann::json::parse(render_vega_lite(result, {}))["facet"]["field"] == "panel");
 }
 
+TEST_CASE("figures: an error column becomes a band around the line") {
+  Result result;
+  result.report.data(Table{"t", "", {{"x"}, {"y"}, {"error"}}, {{1.0, 5.0, 0.5}, {2.0, 7.0, 0.25}}});
+  result.report.figure({.name = "f",
+                        .title = "Bands",
+                        .data = {"t"},
+                        .x_column = "x",
+                        .series = {{.column = "y", .error_column = "error"}},
+                        .caption = "c"});
+  CHECK(chosen_figures(result, "").front().panels[0].series[0].error == std::vector<double>{0.5, 0.25});
+  const std::string script = render_gnuplot(result, {});
+  CHECK(contains(script, "$panel0_0 << EOD\n1 5 0.5\n2 7 0.25\nEOD\n"));
+  CHECK(contains(script, "plot $panel0_0 using 1:($2-$3):($2+$3) with filledcurves"));
+  CHECK(contains(script, ", \\\n     $panel0_0 using 1:2 with linespoints"));
+  CHECK(render_svg(result, {}).starts_with("<?xml"));
+  const auto vega = nlohmann::json::parse(render_vega_lite(result, {}));
+  CHECK(vega["data"]["values"][1]["low"] == 6.75);
+  CHECK(vega["data"]["values"][1]["high"] == 7.25);
+  CHECK(vega["layer"][0]["mark"]["type"] == "area");
+  CHECK(vega["layer"][0]["encoding"]["y2"]["field"] == "high");
+}
+
+TEST_CASE("figures: gnuplot writes a grid's labels at its ticks") {
+  Result result;
+  Grid grid{"x", "X", {{1, 2}, {1, 2}}};
+  grid.row_labels = {"the"};
+  grid.column_labels = {"it's", "cat"};
+  result.report.data(grid);
+  result.report.figure(
+      {.name = "f", .title = "X", .kind = FigureKind::heat_map, .data = {"x"}, .caption = "c"});
+  CHECK(contains(render_gnuplot(result, {}), "set xtics ('it''s' 0, 'cat' 1)\nset ytics ('the' 0)\n"));
+}
+
+TEST_CASE("figures: a table without a figure draws its numbers over its first column") {
+  Result result;
+  result.report.data(Table{
+      "t", "Table", {{"x"}, {"word"}, {"y"}}, {{1.0, std::string("a"), 5.0}, {2.0, std::string("b"), 7.0}}});
+  const FigureData data = chosen_figures(result, "").front();
+  REQUIRE(data.panels.size() == 1);
+  REQUIRE(data.panels[0].series.size() == 1);
+  CHECK(data.panels[0].series[0].label == "y");
+  CHECK(data.panels[0].series[0].x == std::vector<double>{1, 2});
+  CHECK(data.panels[0].series[0].y == std::vector<double>{5, 7});
+  CHECK(data.figure.x_axis.title == "x");
+  CHECK(data.figure.y_axis.title == "y");
+  CHECK(contains(render_plot(result, {}), "Table"));
+}
+
 TEST_CASE("figures: what cannot be drawn is refused with what can") {
   Result words;
   words.name = "words";

@@ -178,6 +178,13 @@ TEST_CASE("html: --table picks one table or one figure") {
   const std::string page = render_html(result, {.table = "query"});
   CHECK(count(page, "<table>") == 1);
   CHECK_FALSE(contains(page, "<figure"));
+  Result others;
+  others.name = "others";
+  others.report.data(Table{"t", "Of numbers", {{"a"}}, {{7.0}}});
+  others.report.data(Grid{"cube", "A cube", {{1, 2, 2}, {1, 2, 3, 4.5}}});
+  CHECK(contains(render_html(others, {.table = "t"}), ">7<"));
+  CHECK(contains(render_html(others, {.table = "cube"}),
+                 "<p class=\"quiet\">A cube</p>\n<pre class=\"text\">\n[[[1.  2. ]\n  [3.  4.5]]]</pre>"));
   CHECK_THROWS_WITH_AS(render_html(result, {.table = "qeury"}), doctest::Contains("qeury is not one of"),
                        Error);
 }

@@ -118,3 +118,20 @@ TEST_CASE("render: the extension of the output tells the format") {
   CHECK(renderer_of_path("-") == nullptr);
   CHECK(renderer_of_path(".csv") == nullptr);
 }
+
+TEST_CASE("render: markdown explains on request") {
+  Result result = sample();
+  result.report.explain("2 + 2 = 4");
+  CHECK(render_markdown(result, {}).find("2 + 2") == std::string::npos);
+  CHECK(render_markdown(result, {.explain = true}).find("\n\n    2 + 2 = 4\n\n**Claims**\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("render: a result without tables is refused by what needs one") {
+  Result result;
+  result.name = "words";
+  result.report.line("one");
+  CHECK_THROWS_WITH_AS(render_csv(result, {}),
+                       "--format: words has no table to write so; text and json would do", Error);
+  CHECK_THROWS_WITH_AS(render_csv(result, {.table = "t"}), "--table: words has no tables", Error);
+}

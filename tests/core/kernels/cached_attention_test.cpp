@@ -201,6 +201,10 @@ TEST_CASE("cached attention: an empty cache gives zeros and what does not fit is
       Error);
   CHECK_THROWS_WITH_AS(cached_attention(c.query, c.view(), std::span(output).first(4), alone),
                        "cached attention: output has 4 elements, must have 8", Error);
+  CacheView flat = c.view();
+  flat.value_dim = 0;
+  CHECK_THROWS_WITH_AS(cached_attention(c.query, flat, output, alone),
+                       "cached attention: head_dim, value_dim and num_kv_heads must be at least 1", Error);
   const std::vector<std::uint32_t> table{0};
   CacheView paged = c.view();
   paged.block_table = table;

@@ -62,6 +62,23 @@ TEST_CASE("textbook attention: agrees with flash attention whatever is hidden") 
   }
 }
 
+TEST_CASE("textbook attention: without keys the output is zero") {
+  ThreadPool alone(1);
+  const std::vector<float> query{1, 2, 3, 4};
+  std::vector<float> output(3, 777.0f);
+  const FlashInputs inputs{heads_in_turn(query.data(), 2, 2),
+                           heads_in_turn(query.data(), 0, 2),
+                           heads_in_turn(query.data(), 0, 1),
+                           1,
+                           1,
+                           2,
+                           0,
+                           2,
+                           1};
+  textbook_attention(inputs, heads_in_turn(output.data(), 2, 1), {}, alone);
+  CHECK(output == std::vector<float>{0, 0, 777});
+}
+
 TEST_CASE("textbook attention: a matrix that the machine lacks memory for is refused with the way out") {
   ThreadPool alone(1);
   std::vector<float> row(8);

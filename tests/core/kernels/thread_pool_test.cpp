@@ -1,12 +1,17 @@
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "core/error.hpp"
 #include "core/kernels/thread_pool.hpp"
+#include "support/paths.hpp"
+#include "support/scratch.hpp"
 
 using namespace attnlab;
 
@@ -61,3 +66,16 @@ TEST_CASE("thread pool: no thread and too many are refused") {
   CHECK_THROWS_WITH_AS(ThreadPool(1025), "1025 threads: must be from 1 to 1024", Error);
   CHECK(available_processors() >= 1);
 }
+
+// Sanitizers need terabytes of address space.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("thread pool: threads that the system does not start are an error") {
+  const Scratch scratch;
+  const std::string x = scratch.file("x.json", "[[1, 2]]");
+  const std::string command = fmt::format(
+      "ulimit -v 2000000; timeout 20 '{}' op attention --query '{}' --key '{}' --value '{}' --dtype float32 "
+      "--threads 1000 2>&1 | grep -qx 'attnlab: 1000 threads: the system refused to start them'",
+      attnlab_binary, x, x, x);
+  CHECK(std::system(command.c_str()) == 0);
+}
+#endif

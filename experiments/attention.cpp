@@ -43,6 +43,7 @@ void declare(OptionSet& options, Params& p) {
   options
       .text("cell", p.cell, "ROW,COL",
             "the weight that --explain works out; the last row's second unless given")
+      .acts_with("explain")
       .no_parameter();
 }
 

@@ -175,7 +175,14 @@ Report run(const Params& p, const Context& context) {
     const double post_slope = fit_power_law(depths, post).exponent;
     report.line(fmt::format("slope of log gradient on log layers: pre-norm {:.3f}, post-norm {:.3f}",
                             pre_slope, post_slope));
-    report.check({.id = "pre-norm-falls", .measured = pre_slope, .expected = -0.5, .tolerance = 0.1});
+    // The first blocks are not yet small beside the stream that they are added to.
+    const bool deep = depths.back() >= 8;
+    report.check({.id = "pre-norm-falls",
+                  .measured = pre_slope,
+                  .expected = -0.5,
+                  .tolerance = 0.1,
+                  .reason = deep ? "" : "the power of -1/2 is that of many layers, 8 or more",
+                  .checkable = deep});
     report.check({.id = "post-norm-stays", .measured = post_slope, .expected = 0, .tolerance = 0.1});
   }
 

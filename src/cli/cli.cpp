@@ -114,13 +114,21 @@ bool parse(const Command& command, Invocation& invocation, const std::vector<std
   app.allow_extras();
   bool help = false;
   app.add_flag("-h,--help", help);
+  std::vector<const Option*> given;
   for (const Option& option : invocation.options.all()) {
     const std::string names =
         (option.letter != 0 ? fmt::format("-{},", option.letter) : "") + "--" + option.name;
     if (option.is_flag()) {
-      app.add_flag_callback(names, [&option] { option.set(""); });
+      app.add_flag_callback(names, [&option, &given] {
+        option.set("");
+        given.push_back(&option);
+      });
     } else {
-      app.add_option_function<std::string>(names, [&option](const std::string& text) { option.set(text); })
+      app.add_option_function<std::string>(names,
+                                           [&option, &given](const std::string& text) {
+                                             option.set(text);
+                                             given.push_back(&option);
+                                           })
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
   }
@@ -139,6 +147,10 @@ bool parse(const Command& command, Invocation& invocation, const std::vector<std
     invocation.arguments.push_back(extra);
   }
   check_positionals(command, invocation, called);
+  for (const Option* option : given) {
+    const std::string missing = invocation.options.missing_for(*option);
+    if (!missing.empty()) wrong_use(fmt::format("--{} has no effect without {}", option->name, missing));
+  }
   return false;
 }
 

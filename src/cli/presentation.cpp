@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/command.hpp"
 #include "core/error.hpp"
@@ -12,7 +14,23 @@ namespace {
 const Renderer& chosen_renderer(const Presentation& presentation) {
   if (!presentation.format.empty()) return find_renderer(presentation.format);
   if (const Renderer* renderer = renderer_of_path(presentation.output)) return *renderer;
+  for (const char* picture : {".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".eps"}) {
+    if (presentation.output.ends_with(picture)) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: pictures are written as .svg, .png or .pdf", presentation.output));
+    }
+  }
   return renderers().front();
+}
+
+// Formats that hold the whole report pick nothing, but a wrong name is wrong there, too.
+void refuse_unknown_table(const Report& report, const std::string& name) {
+  std::vector<std::string> names = report.data_names();
+  for (const Figure& figure : report.figures()) {
+    if (std::find(names.begin(), names.end(), figure.name) == names.end()) names.push_back(figure.name);
+  }
+  if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return;
+  throw Error(ErrorKind::usage, fmt::format("--table: {} is not one of {}", name, fmt::join(names, ", ")));
 }
 
 // The terminal shows characters; a picture or numbers in a file are another wish.
@@ -87,6 +105,7 @@ Outcome present(const Result& result, const Presentation& presentation, const En
     for (const std::string& name : result.report.data_names()) outcome.output += name + '\n';
     return outcome;
   }
+  refuse_unknown_table(result.report, presentation.table);
   RenderOptions options;
   options.table = presentation.table;
   options.wide = presentation.wide;

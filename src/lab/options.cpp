@@ -131,10 +131,34 @@ void OptionSet::adopt(const OptionSet& other) {
   }
 }
 
-Option* OptionSet::find(std::string_view name) {
+const Option* OptionSet::find(std::string_view name) const {
   const auto found =
       std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.name == name; });
   return found == options_.end() ? nullptr : &*found;
+}
+
+Option* OptionSet::find(std::string_view name) {
+  return const_cast<Option*>(std::as_const(*this).find(name));
+}
+
+std::string OptionSet::missing_for(const Option& option) const {
+  const Option* needed = option.needed_option.empty() ? nullptr : find(option.needed_option);
+  if (needed == nullptr) return "";
+  const Value value = needed->get();
+  if (needed->is_flag()) return std::get<bool>(value) ? "" : "--" + needed->name;
+  const std::string word = std::get<std::string>(value);
+  std::vector<std::string> words = option.needed_words;
+  if (words.empty()) {
+    if (word != needed->default_text) return "";
+    if (needed->choices.empty()) return "--" + needed->name;
+    for (const std::string& choice : needed->choices) {
+      if (choice != needed->default_text) words.push_back(choice);
+    }
+  }
+  if (std::find(words.begin(), words.end(), word) != words.end()) return "";
+  const std::string last = words.back();
+  words.pop_back();
+  return fmt::format("--{} {}{}{}", needed->name, fmt::join(words, ", "), words.empty() ? "" : " or ", last);
 }
 
 void OptionSet::set(std::string_view name, std::string_view text) {

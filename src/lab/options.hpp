@@ -26,13 +26,22 @@ struct Option {
   std::string range;                 ///< what is allowed, as text: "1 to 4096"; empty where any text is
   std::vector<std::string> choices;  ///< the words allowed, where it is a choice
   std::string default_text;          ///< the default as one would type it; empty for none
-  bool in_parameters = true;         ///< listed under `parameters` in JSON: what the result depends on
+  /// Another option without which this one changes nothing, and the words of it that this one belongs to; any
+  /// value but its default where there are none.
+  std::string needed_option = {};
+  std::vector<std::string> needed_words = {};
+  bool in_parameters = true;  ///< listed under `parameters` in JSON: what the result depends on
   std::function<void(std::string_view)> set;  ///< takes the text; throws Error(usage) naming the option
   std::function<Value()> get;                 ///< the value now
 
   bool is_flag() const { return value_name.empty(); }
   Option& short_form(char c) {
     letter = c;
+    return *this;
+  }
+  Option& acts_with(std::string option, std::vector<std::string> words = {}) {
+    needed_option = std::move(option);
+    needed_words = std::move(words);
     return *this;
   }
   Option& no_parameter() {
@@ -120,6 +129,9 @@ class OptionSet {
   const std::deque<Option>& all() const { return options_; }
   /// The option of that name; null when there is none.
   Option* find(std::string_view name);
+  const Option* find(std::string_view name) const;
+  /// What is missing for the option to have an effect, "--rope interleaved or half"; empty where nothing is.
+  std::string missing_for(const Option& option) const;
   /// Sets an option from text; throws Error(usage) when there is none of that name or the text does not fit.
   void set(std::string_view name, std::string_view text);
 

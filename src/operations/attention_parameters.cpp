@@ -119,8 +119,12 @@ void add_to_bias(std::optional<Matrix>& bias, Matrix more) {
 void check_choices(const AttentionParams& params, const Inputs& inputs) {
   const auto refuse = [](const char* text) { throw Error(ErrorKind::usage, text); };
   if (params.strided && !params.stride) refuse("--pattern strided needs --stride");
-  if (!params.strided && params.stride) refuse("--stride has no effect without --pattern strided");
   if (inputs.has("gain") && !params.qk_norm) refuse("--gain has no effect without --qk-norm rms");
+  if (params.num_kv_heads && params.num_heads % *params.num_kv_heads != 0) {
+    throw Error(ErrorKind::usage,
+                fmt::format("--heads {} is not a multiple of --kv-heads {}: query heads share them evenly",
+                            params.num_heads, *params.num_kv_heads));
+  }
   if (params.alibi && params.alibi_slope) refuse("--alibi and --alibi-slope exclude each other");
   if (params.dropout >= 1) refuse("--dropout: 1 would keep nothing: give a rate below 1");
 }
@@ -128,6 +132,13 @@ void check_choices(const AttentionParams& params, const Inputs& inputs) {
 }  // namespace
 
 Rope RotaryParams::rope(std::size_t vector_width, const std::vector<double>& positions) const {
+  if (base == 0) {
+    throw Error(ErrorKind::usage, fmt::format("--{}: 0 has no powers: give a positive number", base_option));
+  }
+  if (width && *width % 2 != 0) {
+    throw Error(ErrorKind::usage, fmt::format("--{}: {} columns do not split into pairs: give an even number",
+                                              width_option, *width));
+  }
   RopeScaling own = scaling;
   if (!own.length && !positions.empty()) {
     own.length = std::max(1.0, *std::max_element(positions.begin(), positions.end()) + 1);
@@ -146,25 +157,42 @@ void declare_scaling(OptionSet& options, RopeScaling& scaling, const std::string
        {"llama3", ScalingKind::llama3}},
       "how frequencies are stretched for longer texts; yarn: Qwen, DeepSeek; llama3: Llama "
       "3.1 and later");
-  options.real(prefix + "factor", scaling.factor, 0, any, "how many times longer than trained");
-  options.real(prefix + "length", scaling.length, 1, any,
-               "current length for dynamic; the last position + 1, or the trained length, unless given");
-  options.real(prefix + "original-length", scaling.original_length, 1, any,
-               "trained length, for dynamic, yarn, llama3");
-  options.real(prefix + "low-freq-factor", scaling.low_freq_factor, 0, any,
-               "llama3: rotations in the trained length below which a frequency is fully divided");
-  options.real(prefix + "high-freq-factor", scaling.high_freq_factor, 0, any,
-               "llama3: rotations above which a frequency is kept");
-  options.real(prefix + "beta-fast", scaling.beta_fast, 0, any,
-               "yarn: rotations above which a frequency is kept");
-  options.real(prefix + "beta-slow", scaling.beta_slow, 0, any,
-               "yarn: rotations below which a frequency is fully divided");
-  options.choice<bool>(
-      prefix + "yarn-bounds", scaling.whole_bounds, {{"whole", true}, {"exact", false}},
-      "yarn: ramp between bounds rounded outward to whole pairs (Llama-style code, Qwen) or exact "
-      "ones (gpt-oss)");
-  options.real(prefix + "attention-factor", scaling.attention_factor, 0, any,
-               "yarn: multiplies cosines and sines; 0.1 ln(factor) + 1 unless given");
+  options.real(prefix + "factor", scaling.factor, 0, any, "how many times longer than trained")
+      .acts_with(prefix + "scaling");
+  options
+      .real(prefix + "length", scaling.length, 1, any,
+            "current length for dynamic; the last position + 1, or the trained length, unless given")
+      .acts_with(prefix + "scaling", {"dynamic"});
+  options
+      .real(prefix + "original-length", scaling.original_length, 1, any,
+            "trained length, for dynamic, yarn, llama3")
+      .acts_with(prefix + "scaling", {"dynamic", "yarn", "llama3"});
+  options
+      .real(prefix + "low-freq-factor", scaling.low_freq_factor, 0, any,
+            "llama3: rotations in the trained length below which a frequency is fully divided")
+      .acts_with(prefix + "scaling", {"llama3"});
+  options
+      .real(prefix + "high-freq-factor", scaling.high_freq_factor, 0, any,
+            "llama3: rotations above which a frequency is kept")
+      .acts_with(prefix + "scaling", {"llama3"});
+  options
+      .real(prefix + "beta-fast", scaling.beta_fast, 0, any,
+            "yarn: rotations above which a frequency is kept")
+      .acts_with(prefix + "scaling", {"yarn"});
+  options
+      .real(prefix + "beta-slow", scaling.beta_slow, 0, any,
+            "yarn: rotations below which a frequency is fully divided")
+      .acts_with(prefix + "scaling", {"yarn"});
+  options
+      .choice<bool>(
+          prefix + "yarn-bounds", scaling.whole_bounds, {{"whole", true}, {"exact", false}},
+          "yarn: ramp between bounds rounded outward to whole pairs (Llama-style code, Qwen) or exact "
+          "ones (gpt-oss)")
+      .acts_with(prefix + "scaling", {"yarn"});
+  options
+      .real(prefix + "attention-factor", scaling.attention_factor, 0, any,
+            "yarn: multiplies cosines and sines; 0.1 ln(factor) + 1 unless given")
+      .acts_with(prefix + "scaling", {"yarn"});
 }
 
 void declare_rotary(OptionSet& options, RotaryParams& rotary) {
@@ -205,11 +233,15 @@ void declare_attention(OptionSet& options, AttentionParams& params) {
   options.integer("window-right", params.window_right, 0, many, "furthest key after the query, inclusive");
   options.choice<bool>("pattern", params.strided, {{"none", false}, {"strided", true}},
                        "strided: causal, and only keys nearer than --local or a multiple of --stride away");
-  options.integer("local", params.local, 0, many, "strided: keys at distances below N are visible");
-  options.integer("stride", params.stride, 1, many, "strided: and those at multiples of N");
-  options.choice<bool>("mask-polarity", params.hide_polarity, {{"keep", false}, {"drop", true}},
-                       "1 in --mask means: may attend (PyTorch's scaled_dot_product_attention) or: hidden "
-                       "(nn.MultiheadAttention)");
+  options.integer("local", params.local, 0, many, "strided: keys at distances below N are visible")
+      .acts_with("pattern");
+  options.integer("stride", params.stride, 1, many, "strided: and those at multiples of N")
+      .acts_with("pattern");
+  options
+      .choice<bool>("mask-polarity", params.hide_polarity, {{"keep", false}, {"drop", true}},
+                    "1 in --mask means: may attend (PyTorch's scaled_dot_product_attention) or: hidden "
+                    "(nn.MultiheadAttention)")
+      .acts_with("mask");
   options.real("scale", params.scale, -any, any,
                "factor of the dot products; 1/sqrt(head width) unless given");
   options.real("alibi-slope", params.alibi_slope, -any, any,
@@ -219,20 +251,21 @@ void declare_attention(OptionSet& options, AttentionParams& params) {
       "rope", params.rope,
       {{"none", std::nullopt}, {"interleaved", RopeStyle::interleaved}, {"half", RopeStyle::half}},
       "rotary embedding of queries and keys: pairs (0,1),(2,3).. or (i, i + width/2); see op rope");
-  options.real("rope-base", params.rotary.base, 0, any, "base of the rotary frequencies");
-  options.integer("rope-dim", params.rotary.width, 1, many,
-                  "columns of a head that rotate; all unless given");
+  options.real("rope-base", params.rotary.base, 0, any, "base of the rotary frequencies").acts_with("rope");
+  options.integer("rope-dim", params.rotary.width, 1, many, "columns of a head that rotate; all unless given")
+      .acts_with("rope");
   declare_scaling(options, params.rotary.scaling, "rope-");
+  options.find("rope-scaling")->acts_with("rope");
   options.choice<bool>(
       "qk-norm", params.qk_norm, {{"none", false}, {"rms", true}},
       "root-mean-square norm of each head's query and key before rotation (Qwen 3, Gemma 3)");
-  options.real("eps", params.eps, 0, any, "inside the root of --qk-norm");
+  options.real("eps", params.eps, 0, any, "inside the root of --qk-norm").acts_with("qk-norm");
   options.real("dropout", params.dropout, 0, 1,
                "rate; acts only with --dropout-keep and then divides kept weights by 1 - rate");
   options.choice<bool>("method", params.flash, {{"dense", false}, {"flash", true}},
                        "all scores at once, or exactly the same by blocks without a score matrix");
-  options.integer("block-q", params.blocks.queries, 1, many, "queries a block");
-  options.integer("block-k", params.blocks.keys, 1, many, "keys a block");
+  options.integer("block-q", params.blocks.queries, 1, many, "queries a block").acts_with("method");
+  options.integer("block-k", params.blocks.keys, 1, many, "keys a block").acts_with("method");
 }
 
 HeadsOptions heads_options(const AttentionParams& params, const Inputs& inputs, std::size_t num_queries,
@@ -255,6 +288,8 @@ HeadsOptions heads_options(const AttentionParams& params, const Inputs& inputs, 
   if (params.rope) {
     RotaryParams rotary = params.rotary;
     rotary.style = *params.rope;
+    rotary.base_option = "rope-base";
+    rotary.width_option = "rope-dim";
     heads.rope = rotary.rope(head_width(key_columns, heads.num_kv_heads), key_positions);
   }
   if (params.flash) heads.blocks = params.blocks;

@@ -15,8 +15,11 @@ struct RotaryParams {
   double base = 10000;
   std::optional<std::size_t> width;  ///< the whole width of the vectors unless given
   RopeScaling scaling;
+  const char* base_option = "base";  ///< what messages call it
+  const char* width_option = "rotary-dim";
 
   /// For vectors of a width; `positions` give the current length of dynamic scaling where none was given.
+  /// Throws Error(usage) where the base is 0 or the given width odd.
   Rope rope(std::size_t vector_width, const std::vector<double>& positions) const;
 };
 

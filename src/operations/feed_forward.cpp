@@ -96,6 +96,7 @@ void declare_block(OptionSet& options, BlockParams& params) {
        {"swiglu", std::nullopt}},
       "of the feed-forward layer; swiglu takes --w-gate, --w-up and --w-down");
   declare_attention(options, params.attention);
+  options.find("eps")->needed_option.clear();  // the norms of the block need it always
 }
 
 FeedForward block_feed_forward(const BlockParams& params, const Inputs& inputs) {

@@ -106,6 +106,30 @@ TEST_CASE("cli: wrong use is one line and exits 2") {
   check_refused({"rope", "--offset", "4"}, 2, "--offset: 4 puts the key of query position 3 before 0");
 }
 
+TEST_CASE("cli: an option that changes nothing without another is refused") {
+  const std::vector<std::string> arrays = {"op",    "attention", "--query", "q.npy",
+                                           "--key", "k.npy",     "--value", "v.npy"};
+  const auto refused = [&](std::vector<std::string> more, const std::string& text) {
+    std::vector<std::string> arguments = arrays;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    check_refused(arguments, 2, text);
+  };
+  refused({"--rope-base", "5"}, "--rope-base has no effect without --rope interleaved or half");
+  refused({"--rope", "none", "--rope-dim", "2"},
+          "--rope-dim has no effect without --rope interleaved or half");
+  refused({"--rope", "half", "--rope-factor", "2"},
+          "--rope-factor has no effect without --rope-scaling linear, ntk, dynamic, yarn or llama3");
+  refused({"--rope", "half", "--rope-scaling", "linear", "--rope-beta-fast", "2"},
+          "--rope-beta-fast has no effect without --rope-scaling yarn");
+  refused({"--eps", "1"}, "--eps has no effect without --qk-norm rms");
+  refused({"--block-k", "8"}, "--block-k has no effect without --method flash");
+  refused({"--stride", "2"}, "--stride has no effect without --pattern strided");
+  refused({"--mask-polarity", "drop"}, "--mask-polarity has no effect without --mask");
+  check_refused({"attention", "--cell", "3,1"}, 2, "--cell has no effect without --explain");
+  check_refused({"op", "rope", "--x", "q.npy", "--yarn-bounds", "exact"}, 2,
+                "--yarn-bounds has no effect without --scaling yarn");
+}
+
 TEST_CASE("cli: help and version go to standard output") {
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
                                                     {"-h"},
@@ -184,6 +208,15 @@ TEST_CASE("cli: the format follows the name of the output") {
   CHECK(outcome.path == "weights.csv");
   CHECK(outcome.output.starts_with("row,column,value\n0,0,1\n"));
   CHECK(run_command({"attention", "-o", "WEIGHTS.CSV"}).output == outcome.output);
+  check_refused({"attention", "-o", "weights.jpg"}, 2,
+                "weights.jpg: pictures are written as .svg, .png or .pdf");
+}
+
+TEST_CASE("cli: a table that is not there is refused in every format") {
+  for (const char* format : {"text", "json", "csv", "svg"}) {
+    check_refused({"scaling", "--d-k", "4", "--table", "nosuch", "--format", format}, 2,
+                  "--table: nosuch is not one of ");
+  }
 }
 
 TEST_CASE("cli: --tables lists what --table takes") {

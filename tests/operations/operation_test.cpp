@@ -184,8 +184,10 @@ TEST_CASE("operations: choices that contradict each other are refused") {
   Inputs inputs = query_key_value(scattered(2, 4, 1), scattered(2, 4, 2), scattered(2, 4, 3));
   CHECK_THROWS_WITH_AS(run_operation("attention", {{"pattern", "strided"}}, inputs),
                        "--pattern strided needs --stride", Error);
-  CHECK_THROWS_WITH_AS(run_operation("attention", {{"stride", "2"}}, inputs),
-                       "--stride has no effect without --pattern strided", Error);
+  CHECK_THROWS_WITH_AS(run_operation("attention", {{"heads", "4"}, {"kv-heads", "3"}}, inputs),
+                       "--heads 4 is not a multiple of --kv-heads 3: query heads share them evenly", Error);
+  CHECK_THROWS_WITH_AS(run_operation("attention", {{"rope", "half"}, {"rope-dim", "3"}}, inputs),
+                       "--rope-dim: 3 columns do not split into pairs: give an even number", Error);
   CHECK_THROWS_WITH_AS(run_operation("attention", {{"alibi", ""}, {"alibi-slope", "1"}}, inputs),
                        "--alibi and --alibi-slope exclude each other", Error);
   CHECK_THROWS_WITH_AS(run_operation("attention", {{"dropout", "1"}}, inputs),

@@ -30,7 +30,7 @@ class Folder {
   }
   ~Folder() { std::filesystem::remove_all(path_); }
   std::string write(const std::string& name, const std::string& text) const {
-    const std::string path = (path_ / name).string();
+    std::string path = (path_ / name).string();
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
@@ -212,7 +212,7 @@ TEST_CASE("checkpoint: prefixes and old names of norms and known buffers do not 
   CHECK(result.extra.size() == 2);
   CHECK(result.extra[0].reason == "a buffer, not a weight");
   CHECK(result.extra[1].reason == "a copy of the token table");
-  CHECK(result.stored_elements == Int128{124439808} + 1024 * 1024 + 50257 * 768);
+  CHECK(result.stored_elements == Int128{124439808} + Int128{1024} * 1024 + Int128{50257} * 768);
 
   const ModelConfig bert = model("bert-base-uncased");
   std::vector<StoredTensor> older = derive_tensors(bert);

@@ -66,7 +66,7 @@ TEST_CASE("compute: GPT-2 small by every convention") {
 TEST_CASE("compute: 6 L T d equals the blocks' own 6 N where T is N of a layer over d") {
   const auto list = flops_of("gpt2", 9216);
   // Without biases and norms a layer has 12 d^2.
-  CHECK(whole(list, "attention_6LTd") == 6 * 12 * (12 * Int128{768} * 768));
+  CHECK(whole(list, "attention_6LTd") == Int128{6} * 12 * (12 * Int128{768} * 768));
 }
 
 TEST_CASE("compute: attended pairs agree with counting them") {
@@ -91,7 +91,7 @@ TEST_CASE("compute: a figure that is no whole number keeps its fraction") {
   const auto list = flops_per_token(a, count_parameters(a), 5);
   const Quantity& causal = find_quantity(list, "attention_causal_training");
   // Nine pairs over five tokens.
-  CHECK(causal.value == 6 * 12 * 1536 * Int128{9});
+  CHECK(causal.value == Int128{6} * 12 * 1536 * 9);
   CHECK(causal.per == 5);
   CHECK(causal.real() == 6 * 12 * 1536 * 9 / 5.0);
 }
@@ -104,7 +104,7 @@ TEST_CASE("compute: attention's width is that of the heads and not of the model"
 }
 
 TEST_CASE("compute: 6 N counts active experts and each use of a shared layer") {
-  CHECK(whole(flops_of("albert-base-v2-encoder", 512), "six_n") == 6 * 12 * Int128{7087872});
+  CHECK(whole(flops_of("albert-base-v2-encoder", 512), "six_n") == Int128{6} * 12 * 7087872);
   const Architecture mixtral = model("mixtral-8x7b");
   // 12,879,925,248 active without both vocabulary matrices and the last norm.
   CHECK(whole(flops_of("mixtral-8x7b", 8), "six_n") == 6 * (Int128{12879925248} - 262144000 - 4096));
@@ -115,11 +115,11 @@ TEST_CASE("compute: an encoder-decoder token passes one side") {
   // Decoder: 6 x (attention 4 x 512^2 and cross-attention's query and output 2 x 512^2, MLP 2 x 512 x 2048) +
   // head.
   CHECK(whole(list, "forward_matmul_per_token") ==
-        2 * (6 * (6 * Int128{512} * 512 + 2 * 512 * 2048) + Int128{32128} * 512));
+        2 * (6 * (6 * Int128{512} * 512 + 2 * Int128{512} * 2048) + Int128{32128} * 512));
   // Encoder: its own layers, and the keys and values of the decoder's six.
   CHECK(whole(list, "encoder_matmul_per_position") ==
-        2 * (6 * (4 * Int128{512} * 512 + 2 * 512 * 2048) + 6 * 2 * Int128{512} * 512));
-  CHECK(whole(list, "cross_attention_training") == 6 * 6 * Int128{8} * 1024);
+        2 * (6 * (4 * Int128{512} * 512 + 2 * Int128{512} * 2048) + Int128{6} * 2 * 512 * 512));
+  CHECK(whole(list, "cross_attention_training") == Int128{6} * 6 * 8 * 1024);
 }
 
 TEST_CASE("compute: prefill and decode") {
@@ -129,7 +129,7 @@ TEST_CASE("compute: prefill and decode") {
   CHECK(whole(list, "prefill") == Int128{247064064} * 1024 + 2 * Int128{12} * 1536 * (1024 * 1025 / 2));
   CHECK(whole(list, "decode") == Int128{247064064} + 2 * Int128{12} * 1536 * 1025);
   // One token read at once is one decoded after nothing.
-  CHECK(whole(inference_flops(a, count, 1), "prefill") == Int128{247064064} + 2 * 12 * 1536);
+  CHECK(whole(inference_flops(a, count, 1), "prefill") == Int128{247064064} + 2 * Int128{12} * 1536);
   CHECK(inference_flops(model("bert-base-uncased"), count_parameters(model("bert-base-uncased")), 8).size() ==
         1);
 }

@@ -216,7 +216,7 @@ TEST_CASE("accounting: sizes may be lists with one number for each layer") {
   const ModelConfig config = read(small_with("intermediate_size", "[256, 128]"));
   const ParameterCount alike = count_parameters(read(small_with("intermediate_size", "256")).architecture);
   const ParameterCount count = count_parameters(config.architecture);
-  CHECK(count.total == alike.total - 3 * 128 * 64);
+  CHECK(count.total == alike.total - Int128{3} * 128 * 64);
   CHECK(alike.per_block.has_value());
   CHECK_FALSE(count.per_block.has_value());
 }

@@ -56,7 +56,7 @@ TEST_CASE("parameters: components sum to the total and carry their shapes") {
     const ParameterCount count = count_parameters(read_model_config(file.text, "m").architecture);
     Int128 sum = 0;
     for (const Component& row : count.components) {
-      Int128 product = row.copies * std::max<std::int64_t>(row.layers, 1);
+      Int128 product = Int128{row.copies} * std::max<std::int64_t>(row.layers, 1);
       for (const std::int64_t size : row.shape) product *= size;
       CHECK(product == row.parameters);
       CHECK(row.active_once <= row.parameters);

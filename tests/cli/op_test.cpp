@@ -48,7 +48,7 @@ std::string written(const Scratch& scratch, const std::string& name, const json&
   Array array;
   flatten(nested, 0, array);
   const bool is_grid = array.shape.size() <= 2 && !array.values.empty();
-  const std::string path = scratch.path(name + (format == "csv" && is_grid ? ".csv" : ".npy"));
+  std::string path = scratch.path(name + (format == "csv" && is_grid ? ".csv" : ".npy"));
   write_array(path, view_of(array));
   return path;
 }

@@ -332,7 +332,7 @@ TEST_CASE("flash attention: heads side by side in the columns give the same bits
   inputs.query = heads_in_columns(query.data(), 4, 24);
   inputs.key = heads_in_columns(key.data(), 2, 24);
   inputs.value = heads_in_columns(value.data(), 2, 10);
-  std::vector<float> output(61 * 4 * 10);
+  std::vector<float> output(std::size_t{61} * 4 * 10);
   ThreadPool threads(2);
   flash_attention(inputs, heads_in_columns(output.data(), 4, 10), c.options, threads);
   CHECK(same_bits(output, side_by_side(run(c).output, 4, 10)));

@@ -78,7 +78,7 @@ TEST_CASE("row softmax: in place and past the cache and with threads the bits ar
 TEST_CASE("row softmax: minus infinity is weight zero and a row of it zeros and NaN spoils its row alone") {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const InstructionSet set : supported_instruction_sets()) {
-    std::vector<float> scores(3 * 20, 1.0f);
+    std::vector<float> scores(60, 1.0f);
     for (std::size_t i = 1; i < 20; ++i) scores[i] = -infinity;
     for (std::size_t i = 20; i < 40; ++i) scores[i] = -infinity;
     scores[47] = std::numeric_limits<float>::quiet_NaN();

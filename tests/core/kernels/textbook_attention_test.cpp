@@ -12,7 +12,7 @@ using namespace attnlab;
 
 namespace {
 
-Array draw(std::mt19937& bits, Shape shape) {
+Array draw(std::mt19937& bits, const Shape& shape) {
   std::normal_distribution<double> normal;
   Array array{shape, std::vector<double>(element_count(shape))};
   for (double& number : array.values) number = static_cast<double>(static_cast<float>(normal(bits)));
@@ -53,7 +53,7 @@ TEST_CASE("textbook attention: agrees with flash attention whatever is hidden") 
           textbook_attention(inputs, heads_in_turn(output.data(), num_queries, 9), options, threads);
       CHECK(work.scratch_floats == num_queries * 70);
       const std::size_t matrices = 4 * num_queries * 70;
-      CHECK(work.floats_read == 4 * (num_queries * 24 + 70 * (24 + 9)) + 2 * matrices);
+      CHECK(work.floats_read == 4 * (num_queries * 24 + std::size_t{70} * (24 + 9)) + 2 * matrices);
       CHECK(work.floats_written == 4 * num_queries * 9 + 2 * matrices);
       for (std::size_t i = 0; i < output.size(); ++i) {
         CHECK(std::abs(static_cast<double>(output[i]) - expected.values[i]) < 2e-6);

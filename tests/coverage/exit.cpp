@@ -2,6 +2,8 @@
 // comes while they are written must wait, because its handler leaves by _exit, too.
 #include <signal.h>
 
+// The names are those of gcov and of the linker's --wrap.
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming)
 extern "C" {
 void __gcov_dump();
 [[noreturn]] void __real__exit(int status);
@@ -14,3 +16,4 @@ void __gcov_dump();
   __real__exit(status);
 }
 }
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)

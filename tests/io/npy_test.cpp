@@ -109,9 +109,9 @@ TEST_CASE("npy: every type is read with its own meaning") {
                                                        {"|i1", 1}, {"<i1", 1}, {">u8", 8}, {"<u4", 4},
                                                        {"<u2", 2}, {"|b1", 1}};
   for (const auto& [type, size] : types) {
-    CAPTURE(type);
     const std::string header =
         std::string("{'descr': '") + type + "', 'fortran_order': False, 'shape': (), }";
+    CAPTURE(header);
     std::string data(size, '\0');
     data[type[0] == '>' ? size - 1 : 0] = type[1] == 'f' ? '\0' : '\1';
     CHECK(to_array(parse_npy(npy(header, data), "a"), "a").values == Values{type[1] == 'f' ? 0.0 : 1.0});

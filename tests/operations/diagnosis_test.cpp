@@ -113,7 +113,8 @@ TEST_CASE("diagnose: names every mistake wherever it makes a difference") {
     const Results right = scene.run();
     for (const Mistake* mistake : mistakes_of(scene.operation().name)) {
       if (found_in[mistake->name] == 5) continue;
-      for (const auto& [name, wrong] : wrong_numbers(scene, {mistake})) {
+      for (const auto& [result, wrong] : wrong_numbers(scene, {mistake})) {
+        const std::string& name = result;  // Clang 14 captures no structured binding
         if (!differs(wrong, numbers(right, name))) continue;
         CAPTURE(scene.operation().name);
         CAPTURE(mistake->name);
@@ -225,7 +226,8 @@ TEST_CASE("diagnose: the right answer is never accused in any precision") {
   const auto printed = [](double x) { return std::round(x * 1e4) / 1e4; };
   for (const Trial& scene : all_scenes()) {
     const bool is_count = scene.operation().inputs.empty();
-    for (const auto& [name, array] : numeric_results(scene.run())) {
+    for (const auto& [result, array] : numeric_results(scene.run())) {
+      const std::string& name = result;  // Clang 14 captures no structured binding
       for (const auto& values :
            {array.values, rounded(array.values, last_bits), rounded(array.values, to_float),
             rounded(array.values, to_bf16), rounded(array.values, to_fp16), rounded(array.values, printed)}) {

@@ -155,7 +155,7 @@ TEST_CASE("diagnose: explains the wrong numbers of the field cases") {
     for (const auto& [name, value] : field_case["wrong"]["values"].items()) {
       WrongResult wrong{name, {}};
       flatten(value, wrong.elements);
-      CAPTURE(name);
+      CAPTURE(wrong.name);
       const bool known = is_explained(call_of(field_case), wrong);
       CHECK(known == (unexplained.count(id) == 0));
       explained += known;

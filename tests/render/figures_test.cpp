@@ -86,7 +86,7 @@ TEST_CASE("figures: constant data and one point and gaps draw without nonsense")
     CHECK_FALSE(plot.empty());
     CHECK_FALSE(contains(plot, " nan"));
     CHECK_FALSE(contains(plot, "-nan"));
-    CHECK_NOTHROW(nlohmann::json::parse(render_vega_lite(result, {})));
+    CHECK(nlohmann::json::accept(render_vega_lite(result, {})));
     CHECK(render_svg(result, {}).starts_with("<?xml"));
   }
 }
@@ -197,5 +197,5 @@ TEST_CASE("figures: quotes and line ends in names do not break a script") {
                         .series = {{"y"}},
                         .caption = "a 'b'"});
   CHECK(render_svg(result, {}).starts_with("<?xml"));
-  CHECK_NOTHROW(nlohmann::json::parse(render_vega_lite(result, {})));
+  CHECK(nlohmann::json::accept(render_vega_lite(result, {})));
 }

@@ -93,6 +93,7 @@ class OptionSet {
   Option& choice(const std::string& name, E& field, const std::vector<std::pair<std::string, E>>& choices,
                  const std::string& help) {
     std::vector<std::string> words;
+    words.reserve(choices.size());
     for (const auto& [word, value] : choices) words.push_back(word);
     const auto word_of = [choices](E value) {
       for (const auto& [word, v] : choices) {

@@ -58,7 +58,7 @@ AttentionMistake rope_in_attention(const RopeChange& change) {
 const std::vector<std::string> rotated_anywhere = {
     "rope", "rope-score", "rope-frequencies", "attention", "multi-head", "block", "kv-decode"};
 
-Mistake rope_mistake(std::string name, std::string why, std::string remedy, RopeChange change,
+Mistake rope_mistake(std::string name, std::string why, std::string remedy, const RopeChange& change,
                      std::string right_when = {}) {
   Mistake mistake{std::move(name),   rotated_anywhere,      std::move(why),
                   std::move(remedy), std::move(right_when), {}};
@@ -323,7 +323,8 @@ std::vector<Mistake> rope_mistakes() {
 // --- ALiBi, sinusoidal encodings, counted positions
 
 // The result of that name computed anew from itself.
-std::function<bool(Trial&)> result_as(std::string name, std::function<void(const Trial&, Array&)> change) {
+std::function<bool(Trial&)> result_as(const std::string& name,
+                                      const std::function<void(const Trial&, Array&)>& change) {
   return [name, change](Trial& trial) {
     trial.afterwards.push_back([name, change](const Trial& call, Results& results) {
       for (NamedResult& result : results) {
@@ -375,10 +376,20 @@ std::function<bool(Trial&)> sinusoidal_as(double (*element)(double position, std
                                                             std::size_t width, double base)) {
   return result_as("output", [element](const Trial& call, Array& output) {
     const std::size_t width = output.shape[1];
-    for (std::size_t n = 0; n < output.values.size(); ++n)
-      output.values[n] =
-          element(static_cast<double>(n / width), n % width, width, call.number("base", 10000));
+    const double base = call.number("base", 10000);
+    for (std::size_t position = 0; position < output.shape[0]; ++position) {
+      for (std::size_t column = 0; column < width; ++column) {
+        output.values[position * width + column] =
+            element(static_cast<double>(position), column, width, base);
+      }
+    }
   });
+}
+
+// i of a formula with the columns 2i and 2i + 1.
+double pair_of(std::size_t column) {
+  const std::size_t pair = column / 2;
+  return static_cast<double>(pair);
 }
 
 double wave(double angle, bool sine) { return sine ? std::sin(angle) : std::cos(angle); }
@@ -421,24 +432,24 @@ std::vector<Mistake> other_mistakes() {
       simple("sinusoidal-exponent-halved", {"sinusoidal"}, "the exponent is i/d and not 2i/d",
              "column 2i has the angle position / base^(2i/d)",
              sinusoidal_as([](double position, std::size_t column, std::size_t width, double base) {
-               const double exponent = -static_cast<double>(column / 2) / static_cast<double>(width);
+               const double exponent = -pair_of(column) / static_cast<double>(width);
                return wave(position * std::pow(base, exponent), column % 2 == 0);
              })),
       simple("sinusoidal-exponent-doubled", {"sinusoidal"}, "2i is taken from an index that is even already",
              "column 2i has the angle position / base^(2i/d)",
              sinusoidal_as([](double position, std::size_t column, std::size_t width, double base) {
-               const double exponent = -2 * static_cast<double>(column / 2 * 2) / static_cast<double>(width);
+               const double exponent = -2 * (2 * pair_of(column)) / static_cast<double>(width);
                return wave(position * std::pow(base, exponent), column % 2 == 0);
              })),
       simple("sinusoidal-swapped", {"sinusoidal"}, "cosines stand in the even columns",
              "even columns are sines",
              sinusoidal_as([](double position, std::size_t column, std::size_t width, double base) {
-               const double exponent = -2 * static_cast<double>(column / 2) / static_cast<double>(width);
+               const double exponent = -2 * pair_of(column) / static_cast<double>(width);
                return wave(position * std::pow(base, exponent), column % 2 == 1);
              })),
       simple("sinusoidal-from-1", {"sinusoidal"}, "positions count from 1", "count positions from 0",
              sinusoidal_as([](double position, std::size_t column, std::size_t width, double base) {
-               const double exponent = -2 * static_cast<double>(column / 2) / static_cast<double>(width);
+               const double exponent = -2 * pair_of(column) / static_cast<double>(width);
                return wave((position + 1) * std::pow(base, exponent), column % 2 == 0);
              })),
       simple(

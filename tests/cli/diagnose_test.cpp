@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "io/writer.hpp"
@@ -133,8 +134,8 @@ TEST_CASE("diagnose command: on the arrays of the file offered the right answer 
   std::vector<std::string> arrays;
   std::string words;
   for (const std::string name : {"query", "key", "value"}) {
-    arrays.insert(arrays.end(), {"--" + name, tell + ":" + name});
-    words += " --" + name + " " + tell + ":" + name;
+    arrays.insert(arrays.end(), {"--" + name, fmt::format("{}:{}", tell, name)});
+    words += fmt::format(" --{} {}:{}", name, tell, name);
   }
   CHECK(
       first.output.ends_with("\n" + tell +

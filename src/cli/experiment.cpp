@@ -45,8 +45,6 @@ std::string typed_text(const Value& value) {
     for (const double real : *reals) texts.push_back(shortest(real));
     return fmt::format("{}", fmt::join(texts, ","));
   }
-  if (const auto* words = std::get_if<std::vector<std::string>>(&value))
-    return fmt::format("{}", fmt::join(*words, ","));
   return std::visit(
       [](const auto& scalar) -> std::string {
         if constexpr (std::is_constructible_v<Cell, decltype(scalar)>) {

@@ -17,7 +17,6 @@ std::vector<Cell> cells_of(const Value& value) {
     return {words->begin(), words->end()};
   if (const auto* wholes = std::get_if<std::vector<std::int64_t>>(&value))
     return {wholes->begin(), wholes->end()};
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return {*whole};
   if (const auto* wide = std::get_if<Int128>(&value)) return {*wide};
   if (const auto* real = std::get_if<double>(&value)) return {*real};
   throw Error(ErrorKind::fault, "a result of an operation is neither an array nor a number nor a list");

@@ -23,7 +23,6 @@ Matrix zeros(std::size_t rows, std::size_t columns) {
 
 Array to_array(const Vector& a) { return {{a.size()}, {a.begin(), a.end()}}; }
 Array to_array(const Matrix& a) { return {{a.shape(0), a.shape(1)}, {a.begin(), a.end()}}; }
-Array to_array(const Tensor3& a) { return {{a.shape(0), a.shape(1), a.shape(2)}, {a.begin(), a.end()}}; }
 
 Vector to_vector(const Array& a, const std::string& what) {
   if (a.shape.size() != 1) {

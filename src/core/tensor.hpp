@@ -13,7 +13,6 @@ namespace attnlab {
 
 using Vector = xt::xtensor<double, 1>;
 using Matrix = xt::xtensor<double, 2>;
-using Tensor3 = xt::xtensor<double, 3>;
 
 using Shape = std::vector<std::size_t>;
 
@@ -44,7 +43,6 @@ inline std::span<double> row_of(Matrix& a, std::size_t row) {
 /// Copies into an array of any rank.
 Array to_array(const Vector& a);
 Array to_array(const Matrix& a);
-Array to_array(const Tensor3& a);
 /// Copies of an array of the right rank; throws Error(data) naming `what` and its shape for any other rank.
 Vector to_vector(const Array& a, const std::string& what);
 Matrix to_matrix(const Array& a, const std::string& what);

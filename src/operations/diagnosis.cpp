@@ -395,8 +395,6 @@ std::vector<std::pair<std::string, Array>> numeric_results(const Results& result
       numeric.emplace_back(result.name, Array{{}, {*real}});
     } else if (const auto* wide = std::get_if<Int128>(&result.value)) {
       numeric.emplace_back(result.name, Array{{}, {static_cast<double>(*wide)}});
-    } else if (const auto* whole = std::get_if<std::int64_t>(&result.value)) {
-      numeric.emplace_back(result.name, Array{{}, {static_cast<double>(*whole)}});
     }
   }
   return numeric;

@@ -387,11 +387,6 @@ std::string numpy_text(const Matrix& a, const PrintOptions& options) {
   return numpy_text(elements(a), {a.shape(0), a.shape(1)}, options);
 }
 
-std::string numpy_text(const Tensor3& a, const PrintOptions& options) {
-  const std::span<const double> values(a.data(), a.size());
-  return numpy_text(values, {a.shape(0), a.shape(1), a.shape(2)}, options);
-}
-
 std::string numpy_text(const Array& a, const PrintOptions& options) {
   return numpy_text(a.values, a.shape, options);
 }

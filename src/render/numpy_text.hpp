@@ -30,7 +30,6 @@ std::string numpy_text(std::span<const std::int64_t> values, const Shape& shape,
 std::string numpy_text(std::span<const bool> values, const Shape& shape, const PrintOptions& options = {});
 std::string numpy_text(const Vector& a, const PrintOptions& options = {});
 std::string numpy_text(const Matrix& a, const PrintOptions& options = {});
-std::string numpy_text(const Tensor3& a, const PrintOptions& options = {});
 std::string numpy_text(const Array& a, const PrintOptions& options = {});
 
 /// numpy.round: scaled by a power of ten, ties to even, scaled back; negative decimals round tens, hundreds

@@ -120,6 +120,8 @@ TEST_CASE("accounting: a bad config gets one line with file and key and rule") {
         "c.json: hidden_size: the key is missing; it gives the width of the model");
   CHECK(error_of(small_with("hidden_size", "null")) ==
         "c.json: hidden_size: the key is missing; it gives the width of the model");
+  CHECK(error_of(small_with("num_attention_heads", "")) ==
+        "c.json: num_attention_heads: the key is missing; it gives the number of heads");
   CHECK(error_of(small_with("intermediate_size", "")) ==
         "c.json: intermediate_size: the key is missing; it gives the width of the MLP");
   CHECK(error_of(small_with("tie_word_embeddings", "1")) ==

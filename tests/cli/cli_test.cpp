@@ -90,6 +90,7 @@ TEST_CASE("cli: wrong use is one line and exits 2") {
                 "--plot: it draws in the terminal, not as svg");
   check_refused({"attention", "--plot", "-o", "weights.CSV"}, 2, "not as csv; without it csv is written");
   check_refused({"inspect", "--", "--nosuch.npy"}, 3, "cannot read --nosuch.npy");
+  check_refused({"inspect", "-"}, 2, "standard input needs --input-format");
   check_refused({"attention", "--", "-q"}, 2, "-q: attnlab attention takes no argument");
   check_refused({"sinusoidal", "extra"}, 2, "extra: attnlab sinusoidal takes no argument");
   check_refused({"atention"}, 2, "atention is an unknown command: did you mean attention?");

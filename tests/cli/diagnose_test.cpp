@@ -114,6 +114,9 @@ TEST_CASE("diagnose command: what is not a known mistake is said in words") {
   CHECK(ends(output("[[1, 0], [0.3302384506733431, 0.6697615493266569]]"),
              "Your numbers are right for another setting: --causal"));
   CHECK(ends(output("[[5, 6], [7, 9]]"), "No known mistake gives these numbers, alone or with another."));
+  const std::string near = output("[[0.7325123, 0.2674877], [0.2674877, 0.7325123]]");
+  CHECK(near.find("with another.\nThe nearest leaves a difference of 0.00145:\n  scale-missing: ") !=
+        std::string::npos);
   const std::string gap = output("[[0.6697615493266569, \"NaN\"], [0.3302384506733431, 0.6697615493266569]]");
   CHECK(gap.find("\n1 of yours is NaN or infinite where the right ones are finite; all others match\n") !=
         std::string::npos);

@@ -24,6 +24,19 @@ TEST_CASE("model tables: components sum to the total") {
   CHECK(sum == Int128{46702792704});
 }
 
+TEST_CASE("model tables: a model of images has a stem and a head") {
+  const Table table = component_table(count_embedded_model("vit-base-patch16-224").count);
+  Int128 stem = 0;
+  Int128 head = 0;
+  for (const auto& row : table.rows) {
+    const auto& part = std::get<std::string>(row[table.column("part")]);
+    if (part == "stem") stem += whole(row[table.column("parameters")]);
+    if (part == "head") head += whole(row[table.column("parameters")]);
+  }
+  CHECK(stem == Int128{768} * 3 * 16 * 16 + 768);
+  CHECK(head == Int128{768} * 1000 + 1000);
+}
+
 TEST_CASE("model tables: parts sum to the total of every model") {
   std::vector<CountedModel> models;
   for (const std::string& name : embedded_model_names()) models.push_back(count_embedded_model(name));

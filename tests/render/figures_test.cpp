@@ -1,5 +1,6 @@
 // Pictures: every figure of every experiment in every writer, and what bad data does to them.
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -74,6 +75,17 @@ TEST_CASE("figures: png and pdf are what they say") {
   const Result result = result_of("attention");
   CHECK(render_png(result, {}).starts_with("\x89PNG"));
   CHECK(render_pdf(result, {}).starts_with("%PDF"));
+}
+
+TEST_CASE("figures: without gnuplot it is said how to get it") {
+  const Result result = result_of("attention");
+  const char* path = std::getenv("PATH");
+  const std::string old = path == nullptr ? "" : path;
+  ::setenv("PATH", "/nonexistent", 1);
+  CHECK_THROWS_WITH_AS(render_svg(result, {}),
+                       "gnuplot, which draws svg, png and pdf, is not installed: apt-get install gnuplot-nox",
+                       Error);
+  ::setenv("PATH", old.c_str(), 1);
 }
 
 TEST_CASE("figures: constant data and one point and gaps draw without nonsense") {

@@ -189,7 +189,7 @@ TEST_CASE("numpy_text: a scalar prints as its repr whatever the options") {
 TEST_CASE("numpy_text: containers print as the arrays they are") {
   CHECK(numpy_text(Vector{1.0, 2.5}) == "[1.  2.5]");
   CHECK(numpy_text(Matrix{{1.0, 2.5}, {-3.0, 4.0}}) == "[[ 1.   2.5]\n [-3.   4. ]]");
-  CHECK(numpy_text(Tensor3{{{1.0}}, {{2.0}}}) == "[[[1.]]\n\n [[2.]]]");
+  CHECK(numpy_text(Array{{2, 1, 1}, {1.0, 2.0}}) == "[[[1.]]\n\n [[2.]]]");
 }
 
 TEST_CASE("numpy_text: a shape that does not fit the values is refused") {

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -100,6 +101,14 @@ TEST_CASE("render: npy holds an array or the numbers of a table") {
   CHECK(bytes.size() == 128 + 4 * sizeof(double));
   CHECK_THROWS_WITH_AS(render_npy(sample(), {}), doctest::Contains("column name of spread holds words"),
                        Error);
+  Result flags;
+  flags.report.table({"t", "", {{"flag"}, {"wide"}}, {{true, Int128{1} << 60}}});
+  const std::string numbers = render_npy(flags, {});
+  double values[2] = {};
+  REQUIRE(numbers.size() == 128 + sizeof values);
+  std::memcpy(values, numbers.data() + 128, sizeof values);
+  CHECK(values[0] == 1);
+  CHECK(values[1] == 0x1p60);
 }
 
 TEST_CASE("render: markdown escapes what it would obey and has a title") {

@@ -18,7 +18,7 @@ namespace {
 #if defined(__AVX512F__)
 
 using Lanes = __m512;
-constexpr int lane_count = 16;
+constexpr ptrdiff_t lane_count = 16;
 
 inline Lanes load(const float* p) { return _mm512_loadu_ps(p); }
 inline void store(float* p, Lanes x) { _mm512_storeu_ps(p, x); }
@@ -59,7 +59,7 @@ inline __m128 sums_of_lanes(Lanes a, Lanes b, Lanes c, Lanes d) {
 #elif defined(__AVX2__)
 
 using Lanes = __m256;
-constexpr int lane_count = 8;
+constexpr ptrdiff_t lane_count = 8;
 
 inline Lanes load(const float* p) { return _mm256_loadu_ps(p); }
 inline void store(float* p, Lanes x) { _mm256_storeu_ps(p, x); }
@@ -95,7 +95,7 @@ inline __m128 sums_of_lanes(Lanes a, Lanes b, Lanes c, Lanes d) {
 #else
 
 using Lanes = __m128;
-constexpr int lane_count = 4;
+constexpr ptrdiff_t lane_count = 4;
 
 inline Lanes load(const float* p) { return _mm_loadu_ps(p); }
 inline void store(float* p, Lanes x) { _mm_storeu_ps(p, x); }

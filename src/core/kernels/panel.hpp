@@ -21,7 +21,7 @@ constexpr int panel_vectors = 3;
 constexpr int tile_rows = lane_count == 16 ? 8 : 4;
 constexpr ptrdiff_t key_step = 1;
 #endif
-constexpr int panel_queries = panel_vectors * lane_count;
+constexpr ptrdiff_t panel_queries = panel_vectors * lane_count;
 
 // Where a running maximum starts: below every score, yet finite, so that no difference is inf - inf.
 constexpr float lowest_maximum = -1e30f;

@@ -151,7 +151,7 @@ __attribute__((noinline)) void output_tiles(TileRows columns, ptrdiff_t num_colu
     Tile tile;
     clear<count>(tile);
     // What the sums are added to is in the second-level cache by now.
-    for (int i = 0; i < tile_rows * panel_queries; i += 16) __builtin_prefetch(output + i, 1, 3);
+    for (ptrdiff_t i = 0; i < tile_rows * panel_queries; i += 16) __builtin_prefetch(output + i, 1, 3);
     add_products<0, count>(tile, columns, weights, 0, end[0]);
     if constexpr (count > 1) add_products<1, count>(tile, columns, weights, end[0], end[1]);
     if constexpr (count > 2) add_products<2, count>(tile, columns, weights, end[1], end[2]);
@@ -251,7 +251,7 @@ class Products {
   void attend(const Panel& panel, const PanelBlock& block) {
     alignas(64) float new_maximum[panel_queries];
     alignas(64) float alpha[panel_queries];
-    for (int lane = 0; lane < panel_queries; ++lane) new_maximum[lane] = panel.maximum[lane];
+    for (ptrdiff_t lane = 0; lane < panel_queries; ++lane) new_maximum[lane] = panel.maximum[lane];
     score_block(task_, block, panel.query, weights_, new_maximum);
     const bool all_visible = block.hidden_from == block.end[block.num_vectors - 1];
     if (!all_visible) hide_scores(task_, block, weights_, new_maximum);

@@ -70,6 +70,7 @@ void shapes(benchmark::internal::Benchmark* bench) {
 }
 
 BENCHMARK_CAPTURE(attention, flash_best, flash, best_instruction_set())->Apply(shapes);
+BENCHMARK_CAPTURE(attention, flash_avx512, flash, InstructionSet::avx512)->Apply(shapes);
 BENCHMARK_CAPTURE(attention, flash_avx2, flash, InstructionSet::avx2)->Apply(shapes);
 BENCHMARK_CAPTURE(attention, flash_sse2, flash, InstructionSet::sse2)->Args({1024, 64, 12, 0, 1});
 BENCHMARK_CAPTURE(attention, textbook, textbook_attention, best_instruction_set())->Apply(shapes);

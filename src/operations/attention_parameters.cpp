@@ -147,8 +147,9 @@ Rope RotaryParams::rope(std::size_t vector_width, const std::vector<double>& pos
 }
 
 void declare_scaling(OptionSet& options, RopeScaling& scaling, const std::string& prefix) {
+  const std::string kind = prefix + "scaling";
   options.choice<ScalingKind>(
-      prefix + "scaling", scaling.kind,
+      kind, scaling.kind,
       {{"none", ScalingKind::none},
        {"linear", ScalingKind::linear},
        {"ntk", ScalingKind::ntk},
@@ -158,41 +159,41 @@ void declare_scaling(OptionSet& options, RopeScaling& scaling, const std::string
       "how frequencies are stretched for longer texts; yarn: Qwen, DeepSeek; llama3: Llama "
       "3.1 and later");
   options.real(prefix + "factor", scaling.factor, 0, any, "how many times longer than trained")
-      .acts_with(prefix + "scaling");
+      .acts_with(kind);
   options
       .real(prefix + "length", scaling.length, 1, any,
             "current length for dynamic; the last position + 1, or the trained length, unless given")
-      .acts_with(prefix + "scaling", {"dynamic"});
+      .acts_with(kind, {"dynamic"});
   options
       .real(prefix + "original-length", scaling.original_length, 1, any,
             "trained length, for dynamic, yarn, llama3")
-      .acts_with(prefix + "scaling", {"dynamic", "yarn", "llama3"});
+      .acts_with(kind, {"dynamic", "yarn", "llama3"});
   options
       .real(prefix + "low-freq-factor", scaling.low_freq_factor, 0, any,
             "llama3: rotations in the trained length below which a frequency is fully divided")
-      .acts_with(prefix + "scaling", {"llama3"});
+      .acts_with(kind, {"llama3"});
   options
       .real(prefix + "high-freq-factor", scaling.high_freq_factor, 0, any,
             "llama3: rotations above which a frequency is kept")
-      .acts_with(prefix + "scaling", {"llama3"});
+      .acts_with(kind, {"llama3"});
   options
       .real(prefix + "beta-fast", scaling.beta_fast, 0, any,
             "yarn: rotations above which a frequency is kept")
-      .acts_with(prefix + "scaling", {"yarn"});
+      .acts_with(kind, {"yarn"});
   options
       .real(prefix + "beta-slow", scaling.beta_slow, 0, any,
             "yarn: rotations below which a frequency is fully divided")
-      .acts_with(prefix + "scaling", {"yarn"});
+      .acts_with(kind, {"yarn"});
   options
       .choice<bool>(
           prefix + "yarn-bounds", scaling.whole_bounds, {{"whole", true}, {"exact", false}},
           "yarn: ramp between bounds rounded outward to whole pairs (Llama-style code, Qwen) or exact "
           "ones (gpt-oss)")
-      .acts_with(prefix + "scaling", {"yarn"});
+      .acts_with(kind, {"yarn"});
   options
       .real(prefix + "attention-factor", scaling.attention_factor, 0, any,
             "yarn: multiplies cosines and sines; 0.1 ln(factor) + 1 unless given")
-      .acts_with(prefix + "scaling", {"yarn"});
+      .acts_with(kind, {"yarn"});
 }
 
 void declare_rotary(OptionSet& options, RotaryParams& rotary) {

@@ -2,15 +2,14 @@
 // bfloat16 and sums in float32, 16 times as fast as vectors multiply float32.
 //
 // A float32 has 24 significant bits, those of three bfloat16, and is exactly the sum of three such pieces of
-// falling size. A product of two is then a sum of nine products of pieces, of which the three smallest, about
-// 2^-25 of it, are left out: float32 itself rounds at 2^-24.
+// falling size. A product of two is then a sum of nine products of pieces, of which the three smallest are
+// left out: at most 2^-23 of it together and mostly far less, where float32 itself rounds at 2^-24.
 //
 //   a b = a1 b1 + (a1 b2 + a2 b1) + (a1 b3 + a2 b2 + a3 b1)
 //
 // (Henry, Tang and Heinecke, "Leveraging the bfloat16 artificial intelligence datatype for higher-precision
-// computations", 2019, section III.) So the unit does six products for one and is still more than twice as
-// fast. It takes subnormal numbers for 0 and knows no fourth piece of larger ones, so numbers must be of
-// moderate size: see moderate. Others are left to the vectors.
+// computations", 2019.) So the unit does six products for one and is still more than twice as fast. It takes
+// subnormal numbers for 0, so numbers must be of moderate size: see moderate. Others are left to the vectors.
 //
 // A tile is 1 KiB. As a left factor it holds 16 rows of 32 numbers, as a right factor 32 rows of 16 columns,
 // in pairs of rows: number (i, j) is at [i / 2][j][i % 2]. A matrix is cut into [16 rows or columns][chunks
